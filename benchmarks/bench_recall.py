@@ -31,6 +31,7 @@ from engine.memory.episodes.index import FAILED, SUCCEEDED, EpisodeIndex  # noqa
 from engine.memory.episodes.measures import measured  # noqa: E402
 from engine.memory.episodes.memory import EpisodicMemory  # noqa: E402
 from engine.memory.episodes.reading import read  # noqa: E402
+from engine.memory.episodes.recalling import Recalling  # noqa: E402
 from engine.memory.episodes.relevance import models  # noqa: E402
 from storage.memory.episodes_twin import EpisodesTwin  # noqa: E402
 
@@ -72,12 +73,12 @@ def ways(lab: recall_data.Lab, embed: Callable[[list[str]], np.ndarray]) -> dict
     texts = [recall_data.everything(episode) for episode in lab.episodes]
     ids = [episode.id for episode in lab.episodes]
     matrix, bm25 = embed(texts), recall_data.Bm25(texts)
-    memory = EpisodicMemory(EpisodesTwin(), embed=embed)  # pyright: ignore[reportArgumentType]
-    words = EpisodicMemory(EpisodesTwin())
+    memory = Recalling(EpisodicMemory(EpisodesTwin()), embed)  # pyright: ignore[reportArgumentType]
+    words = Recalling(EpisodicMemory(EpisodesTwin()))
     for made in (memory, words):
-        made.add_many(lab.episodes)
+        made.memory.add(*lab.episodes)
 
-    def told(made: EpisodicMemory, query: recall_data.Query, least: float = 0.25, *, hints: bool = True) -> list[str]:
+    def told(made: Recalling, query: recall_data.Query, least: float = 0.25, *, hints: bool = True) -> list[str]:
         tools, domains = (query.tools, query.domains) if hints else ((), ())
         found = made.recall(query.text, min_relevance=least, tools=tools, domains=domains)
         return [item.episode.id for item in found.episodes]
@@ -118,8 +119,8 @@ def speed(size: int, rounds: int) -> tuple[list[dict[str, Any]], list[dict[str, 
     built = time.perf_counter() - started
     index.put_vectors(episodes, vectors)
     draw = np.random.default_rng(11)
-    words = len(index.words_lacking_vectors(10_000_000))
-    index.put_word_vectors(draw.standard_normal((words, vectors.shape[1]), dtype=np.float32))
+    words = len(index.vocabulary.lacking_vectors(10_000_000))
+    index.vocabulary.put_vectors(draw.standard_normal((words, vectors.shape[1]), dtype=np.float32))
     times = []
     for turn in range(rounds + 20):
         query = _query(episodes[int(draw.integers(size))])

@@ -83,10 +83,10 @@ def built(episodes: Sequence[Episode], vectors: Vectors | None) -> EpisodeIndex:
     if vectors is not None:
         both = vectors.of([text for episode in episodes for text in meaning_texts(episode)])
         index.put_vectors(episodes, both[0::2] + both[1::2])
-        words = index.words_lacking_vectors(1_000_000)
+        words = index.vocabulary.lacking_vectors(1_000_000)
         matrix = vectors.of([word.text for word in words])
         matrix[[word.is_identifier for word in words]] = 0.0
-        index.put_word_vectors(matrix)
+        index.vocabulary.put_vectors(matrix)
     return index
 
 
@@ -96,7 +96,9 @@ def ask(index: EpisodeIndex, query: recall_data.Query, vectors: Vectors | None, 
     asked = read(query.text, index.known, **given)
     if vectors is None:
         return measured(index, asked, None, {}, (SUCCEEDED, FAILED))
-    new = [word for word in asked.words.values() if not word.is_identifier and not index.has_vector(word.form)]
+    new = [
+        word for word in asked.words.values() if not word.is_identifier and not index.vocabulary.has_vector(word.form)
+    ]
     made = vectors.of([query.text, *(word.text for word in new)])
     return measured(index, asked, made[0], {w.form: v for w, v in zip(new, made[1:], strict=True)}, (SUCCEEDED, FAILED))
 

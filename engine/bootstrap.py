@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from engine.adapters.embedding import load_embedder
 from engine.adapters.process_profiler import ProcessProfiler
@@ -22,10 +24,13 @@ from engine.asking.proposing import Proposing
 from engine.asking.suggestions import Suggestions
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
+from engine.memory.door import MemoryDoor
 from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.episodes.recalling import Recalling, Usual
 from engine.memory.facts.memory import SemanticMemory
+from engine.memory.facts.statements import Statements
 from engine.memory.service import Memory
-from engine.memory.working.memory import WorkingMemory, resolve_budget
+from engine.memory.working.memory import WorkingMemory
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
 from engine.ports.profiler import Profiler
@@ -35,6 +40,7 @@ from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import UsageHistory
 from engine.runs.deleting import Deleting
+from engine.runs.errands import Errands
 from engine.runs.event_log import EventLog
 from engine.runs.imports import ImportRunner
 from engine.runs.leftovers import mark_interrupted
@@ -42,7 +48,6 @@ from engine.runs.locks import RunLocks
 from engine.runs.queue import RunQueue
 from engine.runs.records import RunRecords
 from engine.runs.requests import RequestWatcher
-from engine.runs.warming import Warming
 from engine.settings import Settings
 from engine.steps.ending import Ending
 from engine.steps.executor import Executor
@@ -62,40 +67,57 @@ from storage.vectors.shipped import ShippedVectors
 from storage.vectors.store import LanceVectors
 from storage.workspace import Workspace, is_only_readable
 
+WARMING_PATIENCE = 30.0
+"""Seconds that closing waits for what is being loaded; each part takes a few."""
+
+
+class Closes(Protocol):
+    """What has to be let go of at the end."""
+
+    def close(self) -> object:
+        """End it."""
+        ...
+
 
 @dataclass(slots=True)
-class EngineParts:
-    """A built engine, taken apart again by `close`."""
+class Beside:
+    """What goes on beside a question, and how it all ends."""
 
-    settings: Settings
-    workspace: Workspace
-    database: Database
-    records: RunRecords
     queue: RunQueue
-    requests: RequestWatcher
+    deleting: Deleting
     sandbox: Sandbox
-    profiler: Profiler
+    imports: ImportRunner
+    suggestions: Suggestions
+    errands: Errands
+    warm_up: list[Callable[[], object]]
+    """What loads the parts that a first question waits for: model, search index, memory and graph."""
+    closing: Sequence[Closes]
+    """All that has to be closed, in that order."""
+
+    def warm(self) -> None:
+        """Begin to load them and return at once; a second time does nothing."""
+        steps, self.warm_up = self.warm_up, []
+        self.errands.add(*steps)
+
+    def close(self) -> None:
+        """Stop the runs, write what waits and release the workspace; one that fails to close keeps no other open."""
+        with ExitStack() as last_first:
+            for part in reversed(self.closing):
+                last_first.callback(part.close)
+
+
+@dataclass(slots=True)
+class Parts:
+    """A built engine."""
+
+    workspace: Workspace
+    records: RunRecords
     registry: ToolRegistry
     knowledge: KnowledgeBase
     memory: Memory
     finder: ToolFinder
     orchestrator: Orchestrator
-    deleting: Deleting
-    suggestions: Suggestions
-    imports: ImportRunner
-    vectors: LanceVectors
-    companions: list[Callable[[], object]]
-    """What loads the parts that a first question waits for: model, search index, memory and graph."""
-    warming: Warming
-
-    def close(self) -> None:
-        """Stop the runs, write what waits and release the workspace; one that fails to close keeps no other open."""
-        with ExitStack() as closing:  # the last that is pushed is the first that is closed
-            # What warms up ends once the worker that it may wait for is gone; no thread may outlive the database.
-            threads = (self.suggestions, self.imports, self.requests, self.queue, self.records.log, self.sandbox)
-            others = (self.profiler, self.vectors, self.warming, self.records.store, self.database, self.workspace)
-            for part in reversed((*threads, *others)):
-                closing.callback(part.close)
+    beside: Beside
 
 
 def build(settings: Settings) -> EngineParts:
@@ -156,8 +178,9 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
         embeddings=embeddings,
         clock=clock,
         graph=knowledge.view,
-        usage=lambda: UsageHistory.from_episodes(memory.episode_store.episodes()),
+        usage=lambda: UsageHistory.from_episodes(memory.episodic.store.episodes()),
         candidates=settings.search_candidates,
+        shown=settings.search_results,
     )
     memory.when_episodes_change = finder.forget_usage
     records = RunRecords(store, artifacts, EventLog(store, clock), clock, ids, environment(), settings.user)
@@ -182,7 +205,8 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
     planner = Planner(registry, embeddings.embedder.embed if embeddings else None)
     locks = RunLocks()
     corrections = Corrections(DuckCorrections(database), profiler)
-    remembering = Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry})
+    titles = {spec.name: spec.title for spec in registry}
+    remembering = Remembering(settings=settings, memory=memory, knowledge=knowledge, titles=titles)
     maker = PlanMaker(planner, memory, finder, registry, store)
     orchestrator = Orchestrator(
         records=records,
@@ -195,29 +219,31 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
     )
     if not read_only:
         mark_interrupted(records, workspace.runs)
-    companions = [finder.warm, planner.warm, memory.episodic.warm, knowledge.view, knowledge.linker]
-    return EngineParts(
-        settings=settings,
+    requests = RequestWatcher(
+        None if read_only else workspace.folder, lambda run_id: orchestrator.cancel(run_id, user="another process")
+    )
+    errands, suggestions, imports = Errands("warm-up", patience=WARMING_PATIENCE), Suggestions(), ImportRunner()
+    first = [profiler.warm, sandbox.warm, finder.warm, planner.warm, memory.recalling.warm]
+    # Threads first; what warms up ends once the worker that it may wait for is gone. None may outlive the database.
+    threads = (suggestions, imports, requests, queue, records.log, sandbox)
+    return Parts(
         workspace=workspace,
-        database=database,
         records=records,
-        queue=queue,
-        requests=RequestWatcher(
-            None if read_only else workspace.folder, lambda run_id: orchestrator.cancel(run_id, user="another process")
-        ),
-        sandbox=sandbox,
-        profiler=profiler,
         registry=registry,
         knowledge=knowledge,
         memory=memory,
         finder=finder,
         orchestrator=orchestrator,
-        deleting=Deleting(records, queue, locks, remembering.forget, workspace.folder / "uploads"),
-        suggestions=Suggestions(),
-        imports=ImportRunner(),
-        vectors=vectors,
-        companions=companions,
-        warming=Warming([profiler.warm, sandbox.warm, *companions] if settings.warm_workers and not read_only else []),
+        beside=Beside(
+            queue=queue,
+            deleting=Deleting(records, queue, locks, remembering.forget, workspace.folder / "uploads"),
+            sandbox=sandbox,
+            imports=imports,
+            suggestions=suggestions,
+            errands=errands,
+            warm_up=[*first, knowledge.view, knowledge.linker] if settings.warm_workers and not read_only else [],
+            closing=(*threads, profiler, vectors, errands, store, database, workspace),
+        ),
     )
 
 
@@ -227,7 +253,7 @@ def make_embeddings(settings: Settings, vectors: LanceVectors) -> CachedEmbeddin
     if embedder is None:
         return None
     # The program's own texts are the same in every workspace, so the account's cache keeps their vectors.
-    return CachedEmbeddings(embedder, vectors, ShippedVectors(compiled_cache() / "vectors"))
+    return CachedEmbeddings(embedder, vectors, ShippedVectors(compiled_cache() / "vectors"), owner=settings.user)
 
 
 def embedding_state(settings: Settings) -> str:
@@ -251,22 +277,16 @@ def make_memory(
     ids: IdSource,
 ) -> Memory:
     """Connect the three tiers of memory."""
-    episodes, facts, talks = DuckEpisodes(database), DuckFacts(database), DuckConversations(database)
-    budget = resolve_budget(settings.working_memory_tokens, None)
+    episodes, facts = EpisodicMemory(DuckEpisodes(database), clock), SemanticMemory(DuckFacts(database), clock, ids)
+    usual = Usual(settings.recall_top, settings.recall_min_relevance, settings.recall_tokens)
+    made, asked = (embeddings.vectors_of, embeddings.embedder.embed) if embeddings else (None, None)
     return Memory(
-        settings=settings,
-        episodic=EpisodicMemory(
-            episodes,
-            embed=embeddings.vectors_of if embeddings else None,
-            embed_query=embeddings.embedder.embed if embeddings else None,
-            clock=clock,
-        ),
-        semantic=SemanticMemory(facts, clock, ids),
-        working=WorkingMemory(talks, budget=budget, model=None, clock=clock),
-        episode_store=episodes,
-        fact_store=facts,
-        conversation_store=talks,
-        knowledge=knowledge,
+        episodic=episodes,
+        recalling=Recalling(episodes, made, asked, clock, usual),
+        semantic=facts,
+        statements=Statements(facts, partial(embeddings.nearest, kind="fact") if embeddings else None),
+        working=WorkingMemory(DuckConversations(database), budget=settings.working_memory_tokens, clock=clock),
+        door=MemoryDoor(facts, knowledge),
     )
 
 

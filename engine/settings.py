@@ -63,7 +63,7 @@ class Settings(BaseSettings):
     recall_tokens: int = Field(default=2000, ge=100)
     """Budget for what the planner is told of past analyses, in tokens."""
     working_memory_tokens: int = Field(default=-1, ge=-1)
-    """Budget of a conversation in tokens; -1 is 60 % of what the model reads, from 16,000 to 600,000."""
+    """Budget of a conversation in tokens; -1 is 76,800: 60 % of what a usual model reads."""
     remember: bool = True
     """Keep an episode of every finished run."""
     learn: bool = True

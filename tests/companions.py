@@ -13,8 +13,11 @@ from engine.asking.proposed_plan import PlanMaker
 from engine.asking.proposing import Proposing
 from engine.data.service import LocalProfiler
 from engine.knowledge.service import KnowledgeBase
+from engine.memory.door import MemoryDoor
 from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.episodes.recalling import Recalling
 from engine.memory.facts.memory import SemanticMemory
+from engine.memory.facts.statements import Statements
 from engine.memory.service import Memory
 from engine.memory.working.memory import WorkingMemory
 from engine.orchestrator import Orchestrator
@@ -44,15 +47,14 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
     settings = Settings(workspace=folder)
     knowledge = KnowledgeBase(store=GraphStoreTwin(), folder=folder / "graph", clock=clock, starter_wanted=False)
     episodes, facts, talks = EpisodesTwin(), FactsTwin(), ConversationsTwin()
+    past, semantic = EpisodicMemory(episodes, clock), SemanticMemory(facts, clock, CountingIds())
     memory = Memory(
-        settings=settings,
-        episodic=EpisodicMemory(episodes, clock=clock),
-        semantic=SemanticMemory(facts, clock, CountingIds()),
-        working=WorkingMemory(talks, budget=16_000, model=None, clock=clock),
-        episode_store=episodes,
-        fact_store=facts,
-        conversation_store=talks,
-        knowledge=knowledge,
+        episodic=past,
+        recalling=Recalling(past, clock=clock),
+        semantic=semantic,
+        statements=Statements(semantic),
+        working=WorkingMemory(talks, budget=16_000, clock=clock),
+        door=MemoryDoor(semantic, knowledge),
     )
     finder = ToolFinder(
         specs=list(registry), store=CataloguesTwin(), embeddings=None, clock=clock, graph=knowledge.view
@@ -69,5 +71,5 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
         proposing=Proposing(records, corrections, DirectAnswers(records, registry, knowledge, memory, planner), maker),
         strategy=DagStrategy(records, executor, workers=1),
-        ending=Ending(records, registry, knowledge, Remembering(settings, memory, {}), finder.forget_usage),
+        ending=Ending(records, registry, knowledge, Remembering(settings, memory, knowledge, {}), finder.forget_usage),
     )

@@ -25,7 +25,7 @@ class ConversationCalls(RunCalls):
         turns: dict[str, list[RunRecord]] = {}
         for record in store.runs(limit=100_000 if wanted else limit):
             turns.setdefault(record.conversation or record.run_id, []).insert(0, record)
-        titles = self._parts.memory.conversation_store.titles()
+        titles = self._parts.memory.working.store.titles()
         found = [self._talk(key, runs, titles) for key, runs in turns.items()]
         searched = [" ".join([c.title, *(f"{r.question} {' '.join(r.data)}" for r in c.runs)]).lower() for c in found]
         return [one for one, words in zip(found, searched, strict=True) if wanted in words]
@@ -39,11 +39,11 @@ class ConversationCalls(RunCalls):
         store = self._parts.records.store
         record = store.run(conversation)
         key = (record.conversation or record.run_id) if record else conversation
-        turns = store.turns(key) or ([record] if record else [])
+        turns = store.archive.turns(key) or ([record] if record else [])
         if not turns:
             message = f"There is no conversation {conversation[:100]!r}."
             raise NotFoundError(message, advice="`biodesk conversations` lists them.")
-        return self._talk(key, turns, self._parts.memory.conversation_store.titles())
+        return self._talk(key, turns, self._parts.memory.working.store.titles())
 
     def _talk(self, key: str, turns: list[RunRecord], titles: Mapping[str, str]) -> Conversation:
         whole = turns[0].run_id == key  # the first run's id names it: where that is cut off, it is looked up
@@ -57,7 +57,7 @@ class ConversationCalls(RunCalls):
             NotFoundError: when there is no such conversation.
         """
         found = self.conversation(conversation)
-        self._parts.memory.conversation_store.name(found.id, " ".join(title.split())[:LONGEST_TITLE])
+        self._parts.memory.working.store.name(found.id, " ".join(title.split())[:LONGEST_TITLE])
         return self.conversation(found.id)
 
     def delete_conversation(self, conversation: str) -> int:

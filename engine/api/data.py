@@ -79,7 +79,6 @@ class DataCalls(Calls):
             DataError: when a data file cannot be read.
         """
         kinds = {guess.type.value for profile in profile_paths(data) for guess in profile.types} if data else set()
-        top = self._parts.settings.search_results if top is None else top
         return self._parts.finder.search(query, top=top, data_types=kinds, domains=domains, explain=explain)
 
     def example_files(self, example_id: str) -> list[Path]:

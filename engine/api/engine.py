@@ -19,8 +19,10 @@ from engine.settings import Settings, load_settings
 class Engine(PlanCalls, ConversationCalls, ReportCalls):
     """Biodesk, opened on a workspace. Methods may be called from any thread."""
 
-    def __init__(self, parts: EngineParts) -> None:
+    def __init__(self, parts: Parts, settings: Settings) -> None:
         Calls.__init__(self, parts)
+        self.settings = settings
+        """The settings in force."""
         self.knowledge = KnowledgeCalls(parts)
         """The knowledge graph: search, neighbourhoods, paths, checking of texts, imports."""
         self.memory = MemoryCalls(parts)
@@ -39,11 +41,6 @@ class Engine(PlanCalls, ConversationCalls, ReportCalls):
         self.close()
 
     @property
-    def settings(self) -> Settings:
-        """The settings in force."""
-        return self._parts.settings
-
-    @property
     def read_only(self) -> bool:
         """True when the workspace may only be read: runs can be looked at, verified and exported, none made."""
         return self._parts.workspace.read_only
@@ -51,15 +48,15 @@ class Engine(PlanCalls, ConversationCalls, ReportCalls):
     def warm(self) -> None:
         """Start what makes the first step fast; returns when it is ready."""
         if self.settings.warm_workers:
-            self._parts.sandbox.warm()
+            self._parts.beside.sandbox.warm()
 
     def warm_in_background(self) -> None:
         """Start warming and return at once; a step that comes earlier waits for it or starts cold."""
-        self._parts.warming.start()
+        self._parts.beside.warm()
 
     def close(self) -> None:
         """Stop the runs (they can be resumed) and what is being imported, and release the workspace."""
-        self._parts.close()
+        self._parts.beside.close()
 
 
 def open_engine(**settings: Any) -> Engine:
@@ -70,4 +67,4 @@ def open_engine(**settings: Any) -> Engine:
         UserError: for a bad setting.
     """
     loaded, _ = load_settings(**settings)
-    return Engine(build(loaded))
+    return Engine(build(loaded), loaded)

@@ -22,10 +22,10 @@ class ImportCalls(Calls):
     What became of the last one is kept until it is dismissed or the next one starts.
     """
 
-    state = passed_on(ImportRunner.state, "imports")
-    stop = passed_on(ImportRunner.stop, "imports")
-    wait = passed_on(ImportRunner.wait, "imports")
-    dismiss = passed_on(ImportRunner.dismiss, "imports")
+    state = passed_on(ImportRunner.state, "beside.imports")
+    stop = passed_on(ImportRunner.stop, "beside.imports")
+    wait = passed_on(ImportRunner.wait, "beside.imports")
+    dismiss = passed_on(ImportRunner.dismiss, "beside.imports")
 
     def start_graph(
         self,
@@ -60,7 +60,7 @@ class ImportCalls(Calls):
                 self._parts.knowledge.view()
             return done
 
-        return self._parts.imports.start("graph", _titles(paths), work)
+        return self._parts.beside.imports.start("graph", _titles(paths), work)
 
     def start_catalogue(self, kind: str, path: Path | str, *, name: str = "") -> ImportState:
         """Begin to import a catalogue of tools and return at once; see `ToolFinder.import_catalogue`.
@@ -82,7 +82,7 @@ class ImportCalls(Calls):
 
             return self._parts.finder.import_catalogue(kind, Path(path), name=name, progress=progress)
 
-        return self._parts.imports.start("catalogue", title, work)
+        return self._parts.beside.imports.start("catalogue", title, work)
 
 
 def _titles(paths: Sequence[Path]) -> str:

@@ -73,7 +73,7 @@ class PlanCalls(DataCalls, RunCalls):
             return planner.suggest(view.profiles, view.plan) if view.plan is not None else []
 
         # The first follow-up is not to wait for what recalling loads.
-        return self._parts.suggestions.of(key, make, self._parts.memory.episodic.warm if run_id else None)
+        return self._parts.beside.suggestions.of(key, make, self._parts.memory.recalling.warm if run_id else None)
 
     def set_params(self, plan: TaskDag, changes: Mapping[str, str]) -> TaskDag:
         """Return a new version of a plan with parameters set from texts, `NODE.PARAM` -> value.

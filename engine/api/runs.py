@@ -14,7 +14,7 @@ from engine.domain.run_view import RunView
 from engine.errors import DataError
 from engine.orchestrator import Orchestrator
 from engine.ports.artifacts import ArtifactStore
-from engine.ports.runs import RunStore
+from engine.ports.runs import RunArchive, RunStore
 from engine.reporting.forms.contents import image_bytes
 from engine.runs.deleting import Deleting
 from engine.runs.queue import RunQueue
@@ -34,13 +34,13 @@ class RunCalls(Calls):
     cancel = passed_on(Orchestrator.cancel, "orchestrator")
     resume = passed_on(Orchestrator.resume, "orchestrator")
     rerun = passed_on(Orchestrator.rerun, "orchestrator")
-    active = passed_on(RunQueue.active, "queue")
+    active = passed_on(RunQueue.active, "beside.queue")
     runs = passed_on(RunStore.runs, "records.store")
-    damaged_runs = passed_on(RunStore.damaged_runs, "records.store")
+    damaged_runs = passed_on(RunArchive.damaged_runs, "records.store.archive")
     record = passed_on(RunRecords.newest, "records")
     artifact = passed_on(ArtifactStore.path, "records.artifacts")
-    space = passed_on(Deleting.space, "deleting")
-    delete_runs = passed_on(Deleting.delete, "deleting")
+    space = passed_on(Deleting.space, "beside.deleting")
+    delete_runs = passed_on(Deleting.delete, "beside.deleting")
 
     def run_plan(self, plan: TaskDag, data: Sequence[Path | str] = (), *, user: str = "") -> str:
         """Run a plan as it stands; `data` replaces the plan's files of the same name.
@@ -52,7 +52,7 @@ class RunCalls(Calls):
 
     def wait(self, run_id: str, timeout: float | None = None) -> RunRecord:
         """Wait until a run is no longer worked on (done or awaiting approval) and return its record."""
-        self._parts.queue.wait(run_id, timeout)
+        self._parts.beside.queue.wait(run_id, timeout)
         return self.record(run_id)
 
     def has_run(self, run_id: str) -> bool:

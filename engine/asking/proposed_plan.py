@@ -130,7 +130,9 @@ class PlanMaker:
         kinds = {guess.type.value for profile in profiles for guess in profile.types}
         domains = route.domains if route else []
         recalled = _unless_it_fails(
-            lambda: self.memory.context(question, domains=domains), "Past analyses could not be recalled", faults
+            lambda: self.memory.recalling.context(question, domains=domains),
+            "Past analyses could not be recalled",
+            faults,
         )
         found = _unless_it_fails(
             lambda: self.finder.search(question, data_types=kinds, domains=domains),

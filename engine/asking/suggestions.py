@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from engine.errors import EngineError
+from engine.runs.errands import Errands
 
 _log = logging.getLogger(__name__)
 KEPT = 200
+_PATIENCE = 60.0
+"""Seconds that closing waits for those being made: a thread must not outlive the libraries it uses."""
 
 
-@dataclass(slots=True)
 class Suggestions:
-    """Makes suggestions one after the other in a thread of its own and keeps the newest."""
+    """Makes suggestions one after the other, as they take no more than one processor, and keeps the newest."""
 
-    _made: OrderedDict[str, list[str] | None] = field(default_factory=OrderedDict)
-    _guard: threading.Lock = field(default_factory=threading.Lock)
-    _one: threading.Lock = field(default_factory=threading.Lock)
-    """Held while some are made: they are a courtesy and take no more than one processor."""
-    _closed: bool = False
+    def __init__(self) -> None:
+        self._made: OrderedDict[str, list[str] | None] = OrderedDict()
+        self._guard = threading.Lock()
+        self._errands = Errands("biodesk-suggest", patience=_PATIENCE)
 
     def of(self, key: str, make: Callable[[], list[str]], then: Callable[[], object] | None = None) -> list[str] | None:
         """Return what was made for a key, None while it is being made; the first who asks starts it.
@@ -34,29 +32,22 @@ class Suggestions:
             then: what is done when they are there, while nobody waits.
         """
         with self._guard:
-            if key in self._made:
-                return self._made[key]
-            self._made[key] = None
-            while len(self._made) > KEPT:
-                self._made.popitem(last=False)
-        threading.Thread(target=self._make, args=[key, make, then], name="biodesk-suggest", daemon=True).start()
-        return None
+            if key not in self._made:
+                line = [lambda: self._make(key, make), *([then] if then is not None else [])]
+                self._made[key] = None if self._errands.add(*line) else []
+                while len(self._made) > KEPT:
+                    self._made.popitem(last=False)
+            return self._made[key]
 
-    def _make(self, key: str, make: Callable[[], list[str]], then: Callable[[], object] | None) -> None:
+    def close(self) -> None:
+        """Make no more, and wait for those being made."""
+        self._errands.close()
+
+    def _make(self, key: str, make: Callable[[], list[str]]) -> None:
         try:
-            with self._one:
-                found = [] if self._closed else make()
+            found = make()
         except Exception as err:  # noqa: BLE001 - a border: a page without suggestions is whole
             _log.warning("No questions could be suggested", exc_info=err)
             found = []
         with self._guard:
             self._made[key] = found
-        with self._one, contextlib.suppress(EngineError):
-            if then is not None and not self._closed:
-                then()
-
-    def close(self) -> None:
-        """Make no more, and wait for those being made: a thread must not outlive the libraries it uses."""
-        self._closed = True
-        with self._one:
-            pass

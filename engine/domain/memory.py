@@ -142,6 +142,8 @@ class FactView(Value):
     """Support of the best supported statement that contradicts it, 0 when none does."""
     facts: list[Fact] = []
     """Every source's own word for it, retracted ones too, oldest first."""
+    likeness: float | None = None
+    """Cosine with the question, where the statement was found by its meaning; None otherwise."""
 
 
 class Forgotten(Value):

@@ -100,7 +100,7 @@ class ToolSearch(Value):
     considered: list[RetrievedTool] = []
     """With `explain`: everything that entered any stage, in the order of its last stage's score."""
     method: str = "hybrid"
-    """`hybrid` or `lexical` (no vectors), with `+model` when a model reranked."""
+    """`hybrid` or `lexical` (no vectors)."""
     match: Literal["good", "weak", "none"] = "good"
     """How well the best tools fit at all; scores compare tools with each other only. `weak`: the nearest there is, but
     not near; `none`: nothing has to do with the question."""

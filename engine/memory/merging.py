@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from engine.domain.memory import Episode, Fact, MemoryImport, Message, Summary
-from engine.memory.transfer import MemoryRecords, changed_at, read_memory
+from engine.memory.reading import MemoryRecords, changed_at, read_memory
 from engine.ports.conversations import ConversationStore
 from engine.ports.memory import EpisodeStore, FactStore
 
@@ -20,7 +20,7 @@ def import_memory(
     facts: FactStore | None = None,
     conversations: ConversationStore | None = None,
 ) -> MemoryImport:
-    """Import a file of memory (see `engine.memory.transfer`) into the stores given.
+    """Import a file of memory (see `engine.memory.reading`) into the stores given.
 
     A record that is there already is skipped. One of the same id and other content replaces it when it was made or
     changed later, and is left out with a warning otherwise. Whether a fact is in the graph is known by this workspace

@@ -21,18 +21,6 @@ class VectorHit:
 class VectorIndex(Protocol):
     """Named collections of unit vectors, rebuildable from the texts they stand for."""
 
-    def replace(
-        self,
-        collection: str,
-        ids: Sequence[str],
-        vectors: Sequence[Sequence[float]],
-        *,
-        owner: str = "",
-        kind: str = "",
-    ) -> None:
-        """Make the collection hold exactly these rows, of an owner and a kind."""
-        ...
-
     def search(
         self,
         collection: str,
@@ -52,8 +40,12 @@ class VectorIndex(Protocol):
         """Return the ids in the collection; empty for an unknown one."""
         ...
 
+    def lacking(self, collection: str, ids: Sequence[str]) -> list[str]:
+        """Return those of `ids` that the collection does not have, in the order asked."""
+        ...
+
     def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray, *, owner: str = "", kind: str = "") -> None:
-        """Add rows to a collection, making it if needed; ids that it has already are passed over."""
+        """Add rows of an owner and a kind, making the collection if needed; ids that it has already are passed over."""
         ...
 
     def fetch(self, collection: str, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:

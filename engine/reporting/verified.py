@@ -17,7 +17,7 @@ def verify(run_id: str, store: RunStore, artifacts: ArtifactStore, registry: Too
     Raises:
         NotFoundError: when nothing is stored of such a run.
     """
-    stored = store.stored(run_id)
+    stored = store.archive.stored(run_id)
     if not stored.rows and not stored.seals:
         raise NotFoundError(f"There is no run {run_id!r}.", advice="`biodesk runs` lists them.")
     found = verify_stored(stored)

@@ -11,12 +11,11 @@ import numpy as np
 from engine.domain.retrieval import RetrievedTool, SearchStages, ToolSearch
 from engine.errors import ModelUnavailable, StorageError
 from engine.knowledge.graph.view import GraphView
-from engine.ports.chat import ChatModel
 from engine.retrieval.evidence import NOTHING, WEAK
 from engine.retrieval.expand import Expansion, expand
 from engine.retrieval.indexes.index import ToolIndex
 from engine.retrieval.reasons import why, written_words
-from engine.retrieval.rerank import SHARES, Ranked, order_by_model, rank, seat
+from engine.retrieval.rerank import SHARES, Ranked, rank, seat
 from engine.retrieval.search import WEIGHTS, Candidates, search
 from engine.retrieval.understanding import understand
 from engine.retrieval.usage import UsageHistory
@@ -41,7 +40,6 @@ class HybridRetriever:
         embed_query: Callable[[str], np.ndarray] | None = None,
         graph: GraphView | None = None,
         usage: UsageHistory | None = None,
-        model: ChatModel | None = None,
         no_vectors: str = "",
         notes: Sequence[str] = (),
     ) -> None:
@@ -52,7 +50,6 @@ class HybridRetriever:
             embed_query: gives a question's unit vector; not used for an index without vectors.
             graph: links between tools and entities.
             usage: what earlier runs say of tools.
-            model: orders the best tools.
             no_vectors: a sentence for the user, why the index has no vectors.
             notes: sentences for the user that every answer carries.
         """
@@ -60,7 +57,6 @@ class HybridRetriever:
         self._embed_query = embed_query if index.vectors is not None else None
         self._graph = graph
         self._usage = usage
-        self._model = model
         self._no_vectors = no_vectors or _NO_VECTORS
         self._notes = notes
 
@@ -120,11 +116,7 @@ class HybridRetriever:
             self._index, found, expansion, data_types=data_types, domains=domains, usage=self._usage
         )  # fmt: skip
         method = "hybrid" if vector is not None or (self._embed_query is not None and not asked) else "lexical"
-        if self._model is not None and ranked:
-            ranked, note = order_by_model(self._model, asked, self._index, ranked, top)
-            method += "+model" if any("model" in tool.parts for tool in ranked) else ""
-            notes += [note] if note else []
-        best = ranked[:top] if method.endswith("+model") else seat(ranked, expansion, top)
+        best = seat(ranked, expansion, top)
         scale = max((tool.score for tool in ranked), default=1.0) or 1.0
         written = written_words(asked, found)
         tools = [self._tool(tool, found, written, scale, data_types) for tool in best]

@@ -1,4 +1,4 @@
-"""Stage 3: the order of the answer, by a model where there is one, else by a sum whose parts are shown."""
+"""Stage 3: the order of the answer, by a sum whose parts are shown."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from engine.data.catalogue import KINDS, accepts
 from engine.domain.datatypes import DataType
 from engine.domain.retrieval import CatalogueEntry
-from engine.errors import ModelUnavailable
-from engine.ports.chat import ChatMessage, ChatModel
 from engine.retrieval.expand import Expansion
 from engine.retrieval.indexes.index import ToolIndex
 from engine.retrieval.search import Candidates
@@ -26,16 +24,8 @@ CROWDING = 0.03
 """Share of its score that each further one loses, for every one before it beyond these."""
 CROWDING_MOST = 0.1
 """At most this much: what fits clearly better stays before what fits worse."""
-MODEL_READS = 40
-"""Tools that a model is asked to put in order."""
-_DESCRIPTION = 300
 _FEW = 4
 """Places of an answer below which none is kept."""
-_SCHEMA = {
-    "type": "object",
-    "properties": {"tools": {"type": "array", "items": {"type": "string"}}},
-    "required": ["tools"],
-}
 
 
 @dataclass(slots=True)
@@ -157,51 +147,3 @@ def seat(ranked: Sequence[Ranked], expansion: Expansion, top: int) -> list[Ranke
         tool.parts["prerequisite"] = 1.0
         tool.score = min(max(tool.score, last * 0.99**place), last)
     return [*best, *first]
-
-
-def order_by_model(
-    model: ChatModel, query: str, index: ToolIndex, ranked: Sequence[Ranked], top: int
-) -> tuple[list[Ranked], str]:
-    """Let a model put the best tools in order; what it names wrongly is ignored.
-
-    Returns:
-        The tools, those the model chose first and then the scorer's; and a note when the model could not be used.
-    """
-    shown = ranked[: max(MODEL_READS, top)]
-    by_name = {index.entries[tool.row].name: tool for tool in shown}
-    lines = [
-        f"- {name}: {index.entries[tool.row].description.strip()[:_DESCRIPTION]}"
-        + (f" ({tool.because_of})" if tool.because_of else "")
-        for name, tool in by_name.items()
-    ]
-    system = (
-        "You choose tools for an analysis in the life sciences. Give the names of the tools that fit the task, best "
-        f"first, at most {top}, exactly as written. Keep steps that must come before the others."
-    )
-    messages = [
-        ChatMessage(role="system", content=system),
-        ChatMessage(role="user", content=f"Task: {query}\n\nTools:\n" + "\n".join(lines)),
-    ]
-    try:
-        answer = model.complete(messages, role="fast", schema=_SCHEMA).data
-    except ModelUnavailable as err:
-        return list(ranked), f"The model could not order the tools ({err.message}), so the built-in scorer did."
-    names = answer.get("tools") if isinstance(answer, dict) else None
-    if not isinstance(names, list):
-        return list(ranked), "The model's answer could not be used, so the built-in scorer ordered the tools."
-    chosen = list(dict.fromkeys(name for name in names if isinstance(name, str) and name in by_name))
-    if not chosen:
-        return list(ranked), "The model named none of the tools found, so the built-in scorer ordered them."
-    first = [by_name[name] for name in chosen[:top]]
-    taken = {tool.row for tool in first}
-    rest = [tool for tool in ranked if tool.row not in taken]
-    # The scores keep falling along the answer: the chosen tools share theirs out anew, the rest stays below.
-    scores = sorted((tool.score for tool in first), reverse=True)
-    for place, tool in enumerate(first):
-        tool.parts["model"] = 1 - place / len(first)
-        tool.score = scores[place]
-    for tool in rest:
-        tool.score = min(tool.score, scores[-1])
-    strange = len(names) - len(chosen)
-    note = f"The model named {strange} tools that were not found or came twice; they were left out." if strange else ""
-    return [*first, *rest], note

@@ -20,7 +20,6 @@ from engine.domain.toolspec import ToolSpec
 from engine.errors import DataError, EngineError, ModelUnavailable, NotFoundError, StorageError
 from engine.knowledge.graph.view import GraphView
 from engine.ports.catalogues import CatalogueStore
-from engine.ports.chat import ChatModel
 from engine.ports.system import Clock
 from engine.retrieval.catalogues.calling import call_entry
 from engine.retrieval.catalogues.read import READERS
@@ -45,8 +44,9 @@ class ToolFinder:
     graph: Callable[[], GraphView] | None = None
     usage: Callable[[], UsageHistory] | None = None
     """What finished runs say of tools."""
-    model: ChatModel | None = None
     candidates: int = 200
+    shown: int = 15
+    """How many tools a search gives that does not say how many."""
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _importing: threading.Lock = field(default_factory=threading.Lock, init=False)
     """One import at a time: names are made distinct over all catalogues."""
@@ -65,7 +65,7 @@ class ToolFinder:
         self,
         query: str,
         *,
-        top: int = 15,
+        top: int | None = None,
         data_types: Collection[str] = (),
         domains: Collection[str] = (),
         explain: bool = False,
@@ -74,11 +74,12 @@ class ToolFinder:
 
         Args:
             query: what is to be done.
-            top: how many at most.
+            top: how many at most; `shown` when left out.
             data_types: what the user's data can serve as (`DataType` values); tools that take them rank higher.
             domains: fields the task belongs to, as a hint.
             explain: also return everything that entered a stage and why.
         """
+        top = self.shown if top is None else top
         return self._current().search(
             query,
             top=top,
@@ -244,7 +245,6 @@ class ToolFinder:
                     embed_query=self.embeddings.query if self.embeddings is not None else None,
                     graph=graph,
                     usage=usage,
-                    model=self.model,
                     no_vectors=built.no_vectors,
                     notes=notes,
                 )

@@ -59,7 +59,7 @@ class Deleting:
         for run_id in run_ids:
             self.forget(run_id)
         for run_id in run_ids:
-            self.records.store.delete_run(run_id)
+            self.records.store.archive.delete_run(run_id)
         freed = sum(map(self.records.artifacts.remove, own))
         for path in uploads:
             freed += path.stat().st_size
@@ -68,7 +68,7 @@ class Deleting:
 
     def _own(self, run_ids: Collection[str]) -> set[str]:
         """Return the files that these runs name and no other does."""
-        own, others = self.records.store.hashes(run_ids)
+        own, others = self.records.store.archive.hashes(run_ids)
         return {sha256 for sha256 in own - others if self.records.artifacts.has(sha256)}
 
     def _uploads(self, run_ids: Collection[str]) -> Iterator[Path]:

@@ -44,7 +44,7 @@ def gather(record: RunRecord, store: RunStore, artifacts: ArtifactStore) -> RunV
         report=_read(record, "report", record.report_sha256, artifacts, Report.model_validate_json),
         warnings=list(dict.fromkeys(warnings)),
         sandbox=record.sandbox,
-        seal=store.seal(record.run_id),
+        seal=store.archive.seal(record.run_id),
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from engine.errors import EngineError, Interrupted, LimitExceeded, NotFoundError
 from engine.ports.cancel import CancelToken
 from engine.runs.cancel import CancelSource
+from engine.runs.errands import Errands
 
 Tell = Callable[[str, int, int], None]
 """Called by an import with the name of the step it is in and two counts, whose meaning depends on the step."""
@@ -60,7 +61,7 @@ class _ImportJob:
     state: ImportState
     started: float
     cancel: CancelSource = field(default_factory=CancelSource)
-    thread: threading.Thread | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
 
 
 class ImportRunner:
@@ -68,7 +69,8 @@ class ImportRunner:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._job: _ImportJob | None = None
+        self._errands = Errands("biodesk-import", patience=_PATIENCE)
+        self._job: _Job | None = None
         self._closed = False
 
     def start(self, kind: str, title: str, work: Work) -> ImportState:
@@ -93,11 +95,10 @@ class ImportRunner:
                     advice="Wait until it is finished, or stop it; one import runs at a time.",
                     details={"kind": "import", "value": before.state.title, "limit": 1},
                 )
-            job = _ImportJob(ImportState(id=uuid.uuid4().hex[:12], kind=kind, title=title), time.monotonic())
-            job.thread = threading.Thread(target=self._run, args=[job, work], name="biodesk-import", daemon=True)
+            job = _Job(ImportState(id=uuid.uuid4().hex[:12], kind=kind, title=title), time.monotonic())
             self._job = job
-            # Started with the lock held: whoever closes at this moment then finds a thread to wait for.
-            job.thread.start()
+            # With the lock held: whoever closes at this moment then finds an import to stop.
+            self._errands.add(lambda: self._run(job, work))
             return job.state
 
     def state(self) -> ImportState | None:
@@ -130,8 +131,8 @@ class ImportRunner:
         """Wait until nothing is imported any more or the time is over; return what `state` returns then."""
         with self._lock:
             job = self._job
-        if job is not None and job.thread is not None:
-            job.thread.join(seconds)
+        if job is not None:
+            job.ended.wait(seconds)
         return self.state()
 
     def close(self) -> None:
@@ -139,11 +140,9 @@ class ImportRunner:
         with self._lock:
             self._closed = True
             job = self._job
-        if job is None or job.thread is None:
-            return
-        job.cancel.cancel()
-        job.thread.join(_PATIENCE)
-        if job.thread.is_alive():
+        if job is not None:
+            job.cancel.cancel()
+        if not self._errands.close() and job is not None:
             _log.warning("The import of %s did not stop within %g seconds.", job.state.title, _PATIENCE)
 
     def _of(self, import_id: str) -> _ImportJob:
@@ -170,6 +169,7 @@ class ImportRunner:
             ended = {"status": "failed", "error": _defect(job.state.title, err)}
         with self._lock:
             job.state = replace(_aged(job), **ended)
+        job.ended.set()
 
 
 def _aged(job: _ImportJob) -> ImportState:

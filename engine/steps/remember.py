@@ -34,6 +34,7 @@ class Remembering:
 
     settings: Settings
     memory: Memory
+    knowledge: KnowledgeBase
     titles: Mapping[str, str]
     """Tool -> its title."""
 
@@ -61,24 +62,24 @@ class Remembering:
 
     def forget(self, run_id: str) -> None:
         """Forget for good what was remembered of a run and what it taught."""
-        for episode in [e for e in self.memory.episode_store.episodes() if (e.run_id or e.id) == run_id]:
+        for episode in [e for e in self.memory.episodic.store.episodes() if (e.run_id or e.id) == run_id]:
             with suppress(NotFoundError):  # forgotten meanwhile
                 self.memory.remove(episode.id)
         self.memory.working.forget_run(run_id)
 
     def _said(self, conversation: str, answer: str, run_id: str) -> bool:
         """Say whether a run's answer stands in its conversation: killed after that, a run comes to its end again."""
-        said = self.memory.conversation_store.messages(conversation)
+        said = self.memory.working.store.messages(conversation)
         return any((m.role, m.text, m.run_id) == ("assistant", answer, run_id) for m in said)
 
     def _keep(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
         record = view.record
         assert view.plan is not None
-        knowledge = self.memory.knowledge
+        knowledge = self.knowledge
         asked = asked_about(knowledge, record.question)
         episode = self._episode(view, events)
         names = [node.name for node in asked]
-        kept = self.memory.episode_store.episode(episode.id)  # a run that was resumed comes here again
+        kept = self.memory.episodic.store.episode(episode.id)  # a run that was resumed comes here again
         episode = episode.model_copy(
             update={
                 "entities": list(dict.fromkeys([*names, *episode.entities])),

@@ -22,11 +22,11 @@ def reused(run_id: str, node: TaskNode, key: str, spent: Sequence[Repair], recor
         spent: the repairs that led to these parameters.
         records: where it is looked for.
     """
-    hit = records.store.cached_result(key)
+    hit = records.store.archive.cached_result(key)
     if hit is None or not all(records.artifacts.verify(item.sha256) == item.sha256 for item in hit[1].artifacts):
         return None  # what was stored is gone or was changed: the step runs again
     origin, old = hit
-    if alterations(records.store.stored(origin)):
+    if alterations(records.store.archive.stored(origin)):
         return None  # a new seal must not be put on a record whose own is broken
     result = _as_own(node, origin, old, spent)
     saved = [ArtifactSaved(run_id=run_id, node=node.id, artifact=artifact) for artifact in result.artifacts]

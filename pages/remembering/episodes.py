@@ -120,10 +120,8 @@ def _actions(engine: Engine, episode: Any) -> None:
             type="tertiary",
             icon=":material/keep:",
             help="A pinned analysis is favoured when it is relevant.",
-        ):
-            change = memory.unpin if episode.pinned else memory.pin
-            if attempt(lambda: change(episode.id)):
-                st.rerun()
+        ) and attempt(lambda: memory.pin(episode.id, pinned=not episode.pinned)):
+            st.rerun()
         if st.button(
             "It was right" if episode.doubted else "Mark as wrong",
             key=f"{'trust' if episode.doubted else 'doubt'}_{episode.id}",
@@ -146,7 +144,7 @@ def _actions(engine: Engine, episode: Any) -> None:
             )
             if st.button("Forget it", key=f"forget_now_{episode.id}", type="primary"):
                 with st.spinner("Forgetting it..."):
-                    gone = attempt(lambda: memory.forget(episode.id))
+                    gone = attempt(lambda: memory.remove(episode.id))
                 if gone:
                     st.rerun()
 

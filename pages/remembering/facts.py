@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from engine.errors import EngineError
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
 from pages.parts.paging import first_shown
@@ -41,14 +42,26 @@ def draw_facts(engine: Engine) -> None:
             st.caption(f"Statements {start + 1:,} to {start + len(shown):,} of {len(views):,}")
         _table(shown)
         _change(engine, shown)
+    elif entity.strip():
+        _near(engine, entity)
     else:
         st.caption(
-            "No fact is remembered about that."
-            if entity.strip()
-            else "Facts that you or your analyses state are kept here with their source, e.g. what a sample code means."
+            "Facts that you or your analyses state are kept here with their source, e.g. what a sample code means."
         )
     _new(engine)
     _contradictions(engine)
+
+
+def _near(engine: Engine, question: str) -> None:
+    """Say that nothing mentions it, and show what is near in meaning, where meanings can be compared."""
+    try:
+        views = engine.memory.facts_near(question)
+    except EngineError:
+        views = []
+    near = " These are the nearest in meaning; whether one answers is for you to say." if views else ""
+    st.caption(f"No fact is remembered about that.{near}")
+    if views:
+        _table(views)
 
 
 def _table(views: list[Any]) -> None:
@@ -121,7 +134,7 @@ def _one_source(engine: Engine, fact: Any) -> None:
             st.markdown(f"This removes for good that {plain(fact.source)} states: {plain(_line(fact))}.")
             if fact.in_graph:
                 st.caption("It leaves the knowledge graph as well.")
-            _button(f"fact_forget_now_{fact.id}", "Forget it", "delete", lambda: memory.forget(fact.id), kind="primary")
+            _button(f"fact_forget_now_{fact.id}", "Forget it", "delete", lambda: memory.remove(fact.id), kind="primary")
 
 
 def _button(key: str, label: str, icon: str, act: Callable[[], object], kind: Any = "tertiary") -> None:

@@ -21,6 +21,71 @@ from storage.runs import payloads
 from storage.runs.payloads import Stored
 
 
+class RunArchiveTwin:
+    """The `RunArchive` in memory, of a store in memory."""
+
+    def __init__(self, store: RunStoreTwin) -> None:
+        self._store = store
+
+    def turns(self, conversation: str) -> list[RunRecord]:
+        """Return the runs of a conversation, oldest first. Those that cannot be read are left out."""
+        return [
+            run for run in reversed(self._store.runs(limit=len(self._store._runs))) if run.conversation == conversation
+        ]
+
+    def damaged_runs(self) -> dict[str, str]:
+        """Return run id -> a sentence on why its state cannot be read, for the runs that `runs` leaves out."""
+        with self._store._open():
+            tried = {run_id: payloads.try_run(states[-1], run_id) for run_id, states in self._store._runs.items()}
+        return {run_id: error for run_id, error in tried.items() if isinstance(error, str)}
+
+    def cached_result(self, cache_key: str) -> tuple[str, NodeResult] | None:
+        """Return (run id, result) of the newest succeeded node with this key in any run, or None."""
+        if not cache_key:
+            return None
+        replaced: set[tuple[str, str]] = set()
+        with self._store._open():
+            for run_id, node, status, key, stored in reversed(self._store._results):
+                if key == cache_key and status == "succeeded" and (run_id, node) not in replaced:
+                    try:
+                        return run_id, payloads.decode_result(stored, run_id, node)
+                    except (IntegrityError, SchemaTooNew):
+                        return None
+                replaced.add((run_id, node))
+        return None
+
+    def stored(self, run_id: str) -> StoredRun:
+        """Return everything stored of a run as it lies there."""
+        with self._store._open():
+            rows = [*self._store._rows(run_id), *self._store._events.get(run_id, [])]
+            return StoredRun(run_id, rows, list(self._store._seals.get(run_id, [])))
+
+    def seal(self, run_id: str) -> SealHead | None:
+        """Return the newest seal of a run in short, or None while it has none."""
+        with self._store._open():
+            return head_of(self._store._seals.get(run_id, []))
+
+    def hashes(self, run_ids: Collection[str]) -> tuple[set[str], set[str]]:
+        """Return the SHA-256 sums that what is stored of these runs names, and those that all other runs name."""
+        found: tuple[set[str], set[str]] = (set(), set())
+        with self._store._open():
+            for run_id in self._store._runs.keys() | self._store._plans.keys() | self._store._events.keys():
+                for row in (*self._store._rows(run_id), *self._store._events.get(run_id, [])):
+                    found[run_id not in run_ids].update(re.findall(r"[0-9a-f]{64}", row.payload))
+        return found
+
+    def delete_run(self, run_id: str) -> bool:
+        """Remove everything stored of a run for good, its seals too; False when there was nothing."""
+        with self._store._open():
+            for part in (self._store._plans, self._store._events, self._store._seals):
+                part.pop(run_id, None)
+            # Their places stay taken: seals of other runs name rows by their place.
+            self._store._results = [
+                row if row[0] != run_id else ("", "", "", "", row[4]) for row in self._store._results
+            ]
+            return self._store._runs.pop(run_id, None) is not None
+
+
 class RunStoreTwin:
     """The `RunStore` in memory."""
 
@@ -33,6 +98,7 @@ class RunStoreTwin:
         self._events: dict[str, list[StoredRow]] = {}
         self._seals: dict[str, list[StoredSeal]] = {}
         self._closed = False
+        self.archive = RunArchiveTwin(self)
 
     def create_run(self, run: RunRecord, events: Sequence[EngineEvent] = ()) -> list[EngineEvent]:
         """Store a new run and its first events, all or nothing; return the events numbered."""
@@ -70,16 +136,6 @@ class RunStoreTwin:
         wanted = [run for run in readable if user is None or run.user == user]
         wanted.sort(key=lambda run: run.created_at, reverse=True)
         return wanted[: max(limit, 0)]
-
-    def turns(self, conversation: str) -> list[RunRecord]:
-        """Return the runs of a conversation, oldest first. Those that cannot be read are left out."""
-        return [run for run in reversed(self.runs(limit=len(self._runs))) if run.conversation == conversation]
-
-    def damaged_runs(self) -> dict[str, str]:
-        """Return run id -> a sentence on why its state cannot be read, for the runs that `runs` leaves out."""
-        with self._open():
-            tried = {run_id: payloads.try_run(states[-1], run_id) for run_id, states in self._runs.items()}
-        return {run_id: error for run_id, error in tried.items() if isinstance(error, str)}
 
     def save_plan(self, run_id: str, plan: TaskDag, events: Sequence[EngineEvent] = ()) -> list[EngineEvent]:
         """Store a plan version and events on it, all or nothing; the same version again is an error."""
@@ -121,21 +177,6 @@ class RunStoreTwin:
             newest = {node: stored for run, node, _, _, stored in self._results if run == run_id}
         return {node: payloads.decode_result(row, run_id, node) for node, row in newest.items()}
 
-    def cached_result(self, cache_key: str) -> tuple[str, NodeResult] | None:
-        """Return (run id, result) of the newest succeeded node with this key in any run, or None."""
-        if not cache_key:
-            return None
-        replaced: set[tuple[str, str]] = set()
-        with self._open():
-            for run_id, node, status, key, stored in reversed(self._results):
-                if key == cache_key and status == "succeeded" and (run_id, node) not in replaced:
-                    try:
-                        return run_id, payloads.decode_result(stored, run_id, node)
-                    except (IntegrityError, SchemaTooNew):
-                        return None
-                replaced.add((run_id, node))
-        return None
-
     def append_events(self, events: Sequence[EngineEvent]) -> list[EngineEvent]:
         """Number events (gapless per run, from 1) and return them numbered; all are stored or none."""
         with self._open():
@@ -154,35 +195,6 @@ class RunStoreTwin:
             )
             for seq, row in enumerate(rows, start=first + 1)
         ]
-
-    def stored(self, run_id: str) -> StoredRun:
-        """Return everything stored of a run as it lies there."""
-        with self._open():
-            rows = [*self._rows(run_id), *self._events.get(run_id, [])]
-            return StoredRun(run_id, rows, list(self._seals.get(run_id, [])))
-
-    def seal(self, run_id: str) -> SealHead | None:
-        """Return the newest seal of a run in short, or None while it has none."""
-        with self._open():
-            return head_of(self._seals.get(run_id, []))
-
-    def hashes(self, run_ids: Collection[str]) -> tuple[set[str], set[str]]:
-        """Return the SHA-256 sums that what is stored of these runs names, and those that all other runs name."""
-        found: tuple[set[str], set[str]] = (set(), set())
-        with self._open():
-            for run_id in self._runs.keys() | self._plans.keys() | self._events.keys():
-                for row in (*self._rows(run_id), *self._events.get(run_id, [])):
-                    found[run_id not in run_ids].update(re.findall(r"[0-9a-f]{64}", row.payload))
-        return found
-
-    def delete_run(self, run_id: str) -> bool:
-        """Remove everything stored of a run for good, its seals too; False when there was nothing."""
-        with self._open():
-            for part in (self._plans, self._events, self._seals):
-                part.pop(run_id, None)
-            # Their places stay taken: seals of other runs name rows by their place.
-            self._results = [row if row[0] != run_id else ("", "", "", "", row[4]) for row in self._results]
-            return self._runs.pop(run_id, None) is not None
 
     def close(self) -> None:
         """Release the store; nothing may be called after it."""

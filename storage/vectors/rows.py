@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,19 +17,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def unit_rows(collection: str, ids: Sequence[str], vectors: Sequence[Sequence[float]] | np.ndarray) -> np.ndarray:
-    """Return the vectors as rows of length 1, having refused what has no direction or does not fit.
+def unit_matrix(collection: str, ids: Sequence[str], vectors: Sequence[Sequence[float]] | np.ndarray) -> np.ndarray:
+    """Return the vectors as float32 rows of length 1, having refused what has no direction or does not fit.
 
     Raises:
-        StorageError: when ids and vectors do not pair up, an id comes twice, or a vector is not usable.
+        StorageError: when ids and vectors do not pair up, or a vector is not usable.
     """
-    if len(set(ids)) != len(ids):
-        raise _bad(collection, f"the id {Counter(ids).most_common(1)[0][0]!r} came more than once")
-    return unit_matrix(collection, ids, vectors)
-
-
-def unit_matrix(collection: str, ids: Sequence[str], vectors: Sequence[Sequence[float]] | np.ndarray) -> np.ndarray:
-    """Return the same where an id may come more than once."""
     if len(ids) != len(vectors):
         raise _bad(collection, f"{len(ids)} ids came with {len(vectors)} vectors")
     widths = {len(vector) for vector in vectors}

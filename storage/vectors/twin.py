@@ -19,24 +19,6 @@ class VectorsTwin:
         self._marks: dict[tuple[str, str], tuple[str, str]] = {}
         """Owner and kind by collection and id."""
 
-    def replace(
-        self,
-        collection: str,
-        ids: Sequence[str],
-        vectors: Sequence[Sequence[float]],
-        *,
-        owner: str = "",
-        kind: str = "",
-    ) -> None:
-        """Make the collection hold exactly these rows."""
-        if len(ids) != len(vectors) or len(set(ids)) != len(ids) or len({len(v) for v in vectors}) > 1:
-            raise StorageError(f"The vectors for {collection} cannot be used: ids and vectors do not pair up.")
-        rows = {name: _unit(collection, vector) for name, vector in zip(ids, vectors, strict=True)}
-        self._collections.pop(collection, None)
-        if rows:
-            self._collections[collection] = rows
-        self._marks.update({(collection, name): (owner, kind) for name in rows})
-
     def search(
         self,
         collection: str,
@@ -65,6 +47,11 @@ class VectorsTwin:
     def ids(self, collection: str) -> list[str]:
         """Return the ids in the collection, in the order they were given; empty for an unknown one."""
         return list(self._collections.get(collection, {}))
+
+    def lacking(self, collection: str, ids: Sequence[str]) -> list[str]:
+        """Return those of `ids` that the collection does not have, in the order asked."""
+        known = self._collections.get(collection, {})
+        return [name for name in ids if name not in known]
 
     def add(self, collection: str, ids: Sequence[str], vectors: np.ndarray, *, owner: str = "", kind: str = "") -> None:
         """Add rows to a collection, making it if needed; ids that it has already are passed over."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.bootstrap import EngineParts
+from engine.bootstrap import Beside, build
+from engine.settings import Settings
 
 ORDER = ["suggestions", "imports", "requests", "queue", "log", "sandbox",
          "profiler", "vectors", "warming", "store", "database", "workspace"]  # fmt: skip
@@ -27,12 +28,20 @@ class Part:
 def test_every_part_is_closed_in_order(failing: list[str]) -> None:
     closed: list[str] = []
     made: dict[str, Any] = {name: Part(name, closed, fails=name in failing) for name in ORDER}
-    made["records"] = SimpleNamespace(log=made.pop("log"), store=made.pop("store"))
-    rest = dict.fromkeys(set(EngineParts.__annotations__) - set(made))
-    parts = EngineParts(**made, **rest)  # type: ignore[arg-type]
+    rest = dict.fromkeys(set(Beside.__annotations__) - {"closing"})
+    parts = Beside(closing=[made[name] for name in ORDER], **rest)  # type: ignore[arg-type]
     if failing:
         with pytest.raises(OSError, match=f"{failing[-1]} cannot be closed"):
             parts.close()
     else:
         parts.close()
     assert closed == ORDER
+
+
+def test_threads_end_before_what_they_use_and_the_workspace_is_released_last(tmp_path: Path) -> None:
+    parts = build(Settings(workspace=tmp_path, embedding_model="none", warm_workers=False))
+    order = [type(part).__name__ for part in parts.beside.closing]
+    parts.beside.close()
+    assert order[:3] == ["Suggestions", "ImportRunner", "RequestWatcher"]
+    assert order.index("RunQueue") < order.index("EventLog") < order.index("ProcessSandbox") < order.index("Errands")
+    assert order[-3:] == ["DuckRunStore", "Database", "Workspace"]

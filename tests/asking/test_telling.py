@@ -239,7 +239,7 @@ def test_what_can_be_computed_is_not_answered_by_what_another_run_found(engine, 
 
 
 def test_a_question_without_files_is_answered_from_the_graph_with_its_source(engine):
-    engine._parts.memory.semantic.add("EGFR", "is mutated in", "our cell line", "notebook 7", 0.9)
+    engine._parts.memory.semantic.state("EGFR", "is mutated in", "our cell line", "notebook 7", 0.9)
     record = engine.wait(engine.ask("Which drugs target EGFR?"), 60)
     assert record.status == "succeeded", record.error
     report = engine.view(record.run_id).report

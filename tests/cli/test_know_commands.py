@@ -255,3 +255,18 @@ def test_a_message_is_pinned_from_the_command_line(call, workspace) -> None:
     code, _, err = call("memory", "pin", "c1", "9")
     assert code == 2
     assert "9" in err
+
+
+def test_facts_near_in_meaning_are_told_with_how_near_or_refused_without_a_model(call, monkeypatch) -> None:
+    assert call("memory", "add-fact", "Simvastatin", "lowers", "LDL-cholesterol")[0] == 0
+    question = "which drug reduces blood lipids"
+    code, out, err = call("memory", "facts", "--near", question, "--json")
+    if code == 0:  # where the embedding model's files are installed
+        (found,) = [view for view in json.loads(out) if view["fact"]["subject"] == "Simvastatin"]
+        assert 0.3 <= found["likeness"] < 1
+        assert "whether one answers is for you to say" in call("memory", "facts", "--near", question)[1]
+    assert code == 0 or "embedding" in err
+    monkeypatch.setenv("BIODESK_EMBEDDING_MODEL", "none")
+    code, _, err = call("memory", "facts", "--near", question)
+    assert code == 1
+    assert "cannot be compared by meaning" in err

@@ -208,23 +208,23 @@ def test_the_newest_success_with_a_key_is_found_in_any_run(store: RunStore) -> N
     store.save_result("run_3", a_result(status="failed", attempts=3))
     store.save_result("run_4", a_result(status="cached", attempts=4))
     store.save_result("run_5", a_result(key="k2", attempts=5))
-    assert store.cached_result("k1") == ("run_2", a_result(attempts=2))
-    assert store.cached_result("k2") == ("run_5", a_result(key="k2", attempts=5))
-    assert store.cached_result("k3") is None
+    assert store.archive.cached_result("k1") == ("run_2", a_result(attempts=2))
+    assert store.archive.cached_result("k2") == ("run_5", a_result(key="k2", attempts=5))
+    assert store.archive.cached_result("k3") is None
 
 
 def test_a_success_that_a_later_result_of_the_same_node_replaced_is_not_offered(store: RunStore) -> None:
     store.save_result("run_1", a_result(attempts=1))
     store.save_result("run_2", a_result(attempts=2))
     store.save_result("run_2", a_result(status="failed", error="the artifact was damaged"))
-    assert store.cached_result("k1") == ("run_1", a_result(attempts=1))
+    assert store.archive.cached_result("k1") == ("run_1", a_result(attempts=1))
     store.save_result("run_1", a_result(key="another", attempts=9))
-    assert store.cached_result("k1") is None
+    assert store.archive.cached_result("k1") is None
 
 
 def test_a_step_without_a_cache_key_is_never_reused(store: RunStore) -> None:
     store.save_result("run_1", a_result(key=""))
-    assert store.cached_result("") is None
+    assert store.archive.cached_result("") is None
 
 
 def test_events_are_numbered_from_one_without_gaps_for_each_run(store: RunStore) -> None:
@@ -356,7 +356,10 @@ def test_eight_threads_reading_and_writing_get_only_right_answers(store: RunStor
             store.update_run(a_run(run_id, user=f"user_{number}", error=str(step)))
             assert store.run(run_id) == a_run(run_id, user=f"user_{number}", error=str(step))
             assert store.results(run_id) == {"de": a_result(attempts=step, key=f"key_{number}")}
-            assert store.cached_result(f"key_{number}") == (run_id, a_result(attempts=step, key=f"key_{number}"))
+            assert store.archive.cached_result(f"key_{number}") == (
+                run_id,
+                a_result(attempts=step, key=f"key_{number}"),
+            )
             replayed = store.events(run_id, after=2 * (step - 1))
             assert [(e.run_id, e.message) for e in replayed] == [(run_id, str(2 * step - 1)), (run_id, str(2 * step))]
             seen = [e.seq for e in store.events("shared")]
@@ -426,11 +429,11 @@ SAVES = {
 @pytest.mark.parametrize("what", SAVES)
 def test_what_is_saved_and_its_events_are_stored_together_or_not_at_all(store: RunStore, what: str) -> None:
     store.create_run(a_run())
-    before = store.stored("run_1"), store.stored("run_2")
+    before = store.archive.stored("run_1"), store.archive.stored("run_2")
     broken = RunFinished(run_id="run_1", status="succeeded", usage=Usage(seconds=float("nan")))
     with pytest.raises(StorageError):
         SAVES[what](store, [said("run_1", 1), broken])
-    assert (store.stored("run_1"), store.stored("run_2")) == before
+    assert (store.archive.stored("run_1"), store.archive.stored("run_2")) == before
     numbered = SAVES[what](store, [said("run_1", 1), said("run_1", 2)])
     assert [event.seq for event in numbered] == [1, 2]
     assert store.events("run_1") == numbered
@@ -439,19 +442,19 @@ def test_what_is_saved_and_its_events_are_stored_together_or_not_at_all(store: R
 def test_a_run_is_sealed_whenever_it_comes_to_rest_and_each_seal_stays_true(store: RunStore) -> None:
     store.create_run(a_run())
     store.append_events([said("run_1", 1)])
-    assert store.seal("run_1") is None
+    assert store.archive.seal("run_1") is None
     for number, status in enumerate(["awaiting_approval", "interrupted", "succeeded"], start=1):
         store.update_run(a_run(status="running"))
-        assert alterations(store.stored("run_1")) == []
+        assert alterations(store.archive.stored("run_1")) == []
         store.update_run(a_run(status=status), [said("run_1", number + 1)])
-        head = store.seal("run_1")
+        head = store.archive.seal("run_1")
         assert head is not None
         assert (head.number, head.last_seq) == (number, number + 1)
-        assert alterations(store.stored("run_1")) == []
+        assert alterations(store.archive.stored("run_1")) == []
     store.append_events([said("run_1", 9)])
-    assert alterations(store.stored("run_1")) == []
-    rows = store.stored("run_1").rows
-    assert [row.chain for row in rows if row.table == "event"][-1] == store.seal("run_1").chain
+    assert alterations(store.archive.stored("run_1")) == []
+    rows = store.archive.stored("run_1").rows
+    assert [row.chain for row in rows if row.table == "event"][-1] == store.archive.seal("run_1").chain
 
 
 # ==== deletion ====
@@ -464,24 +467,24 @@ def test_a_deleted_run_leaves_nothing_and_others_keep_their_seals(store: RunStor
         store.save_result(run_id, NodeResult(node="n1", tool="t", status="succeeded", cache_key=f"key {run_id}"))
         ended = RunFinished(run_id=run_id, status="succeeded", usage=Usage())
         store.update_run(a_run(run_id, status="succeeded"), [ended])
-    seal, rows = store.seal("run_2"), store.stored("run_2")
-    assert store.delete_run("run_1") is True
+    seal, rows = store.archive.seal("run_2"), store.archive.stored("run_2")
+    assert store.archive.delete_run("run_1") is True
     assert store.run("run_1") is None
     assert store.plan("run_1") is None
     assert store.events("run_1") == []
     assert store.results("run_1") == {}
-    assert store.cached_result("key run_1") is None
-    assert store.stored("run_1").rows == []
-    assert store.stored("run_1").seals == []
+    assert store.archive.cached_result("key run_1") is None
+    assert store.archive.stored("run_1").rows == []
+    assert store.archive.stored("run_1").seals == []
     assert [run.run_id for run in store.runs()] == ["run_2"]
-    assert store.seal("run_2") == seal
-    assert alterations(store.stored("run_2")) == alterations(rows) == []
-    assert store.delete_run("run_1") is False
+    assert store.archive.seal("run_2") == seal
+    assert alterations(store.archive.stored("run_2")) == alterations(rows) == []
+    assert store.archive.delete_run("run_1") is False
 
 
 def test_a_run_of_the_same_id_can_be_made_anew_after_deletion(store: RunStore) -> None:
     store.create_run(a_run(), [RunQueued(run_id="run_1", question="?", position=0)])
-    store.delete_run("run_1")
+    store.archive.delete_run("run_1")
     numbered = store.create_run(a_run(), [RunQueued(run_id="run_1", question="?", position=0)])
     assert [event.seq for event in numbered] == [1]
 
@@ -492,8 +495,8 @@ def test_hashes_tell_what_only_these_runs_name(store: RunStore) -> None:
         store.create_run(a_run(run_id))
         held = [Artifact(name="t.csv", output="t", type="table", sha256=sha, bytes=1) for sha in named]
         store.save_result(run_id, NodeResult(node="n1", tool="t", status="succeeded", artifacts=held))
-    assert store.hashes(["run_1"]) == ({own, shared}, {shared, other})
-    assert store.hashes(["run_1", "run_2"]) == ({own, shared, other}, set())
+    assert store.archive.hashes(["run_1"]) == ({own, shared}, {shared, other})
+    assert store.archive.hashes(["run_1", "run_2"]) == ({own, shared, other}, set())
 
 
 def test_turns_are_the_newest_states_of_a_conversation_oldest_first(store: RunStore) -> None:
@@ -502,5 +505,8 @@ def test_turns_are_the_newest_states_of_a_conversation_oldest_first(store: RunSt
     store.update_run(
         a_run("run_2", conversation="run_2", created_at="2026-11-21T08:00:00.000Z", status="planning")
     )  # fmt: skip
-    assert [(run.run_id, run.status) for run in store.turns("run_2")] == [("run_2", "planning"), ("run_1", "queued")]
-    assert store.turns("run_never") == []
+    assert [(run.run_id, run.status) for run in store.archive.turns("run_2")] == [
+        ("run_2", "planning"),
+        ("run_1", "queued"),
+    ]
+    assert store.archive.turns("run_never") == []

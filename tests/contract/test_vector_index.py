@@ -32,6 +32,11 @@ def directions(count: int, width: int = 12, seed: int = 7) -> list[list[float]]:
     return [[draw.gauss(0, 1) for _ in range(width)] for _ in range(count)]
 
 
+def unit(rows: Sequence[Sequence[float]]) -> np.ndarray:
+    matrix = np.asarray(rows, dtype=np.float64)
+    return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+
+
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:
     return sum(x * y for x, y in zip(a, b, strict=True)) / (math.hypot(*a) * math.hypot(*b))
 
@@ -39,7 +44,7 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
 def test_the_nearest_rows_are_those_of_an_exhaustive_comparison(index: VectorIndex) -> None:
     rows = directions(300)
     ids = [f"tool_{n}" for n in range(300)]
-    index.replace("tools", ids, rows)
+    index.add("tools", ids, unit(rows))
     for query in directions(8, seed=8):
         scores = {name: cosine(query, row) for name, row in zip(ids, rows, strict=True)}
         best = sorted(ids, key=lambda name: -scores[name])[:20]
@@ -49,7 +54,7 @@ def test_the_nearest_rows_are_those_of_an_exhaustive_comparison(index: VectorInd
 
 
 def test_known_angles_have_known_cosines(index: VectorIndex) -> None:
-    index.replace("c", ["same", "right", "opposite", "sixty"], [[1, 0], [0, 1], [-1, 0], [0.5, math.sqrt(0.75)]])
+    index.add("c", ["same", "right", "opposite", "sixty"], unit([[1, 0], [0, 1], [-1, 0], [0.5, math.sqrt(0.75)]]))
     hits = index.search("c", [2.0, 0.0], top=10)
     assert [hit.id for hit in hits] == ["same", "sixty", "right", "opposite"]
     assert [hit.score for hit in hits] == pytest.approx([1.0, 0.5, 0.0, -1.0], abs=1e-6)
@@ -57,12 +62,12 @@ def test_known_angles_have_known_cosines(index: VectorIndex) -> None:
 
 
 def test_rows_equally_near_come_in_the_order_of_their_ids(index: VectorIndex) -> None:
-    index.replace("c", ["d", "b", "c", "a"], [[1, 0], [1, 0], [0, 1], [1, 0]])
+    index.add("c", ["d", "b", "c", "a"], unit([[1, 0], [1, 0], [0, 1], [1, 0]]))
     assert [hit.id for hit in index.search("c", [1.0, 0.0], top=4)] == ["a", "b", "d", "c"]
 
 
 def test_top_larger_than_the_collection_gives_all_and_zero_gives_none(index: VectorIndex) -> None:
-    index.replace("c", ["a", "b"], [[1, 0], [0, 1]])
+    index.add("c", ["a", "b"], unit([[1, 0], [0, 1]]))
     assert len(index.search("c", [1.0, 0.0], top=50)) == 2
     assert index.search("c", [1.0, 0.0], top=0) == []
 
@@ -73,24 +78,10 @@ def test_an_unknown_collection_is_empty_and_dropping_it_is_harmless(index: Vecto
     index.drop("none")
 
 
-def test_replace_leaves_exactly_the_new_rows_in_their_order(index: VectorIndex) -> None:
-    index.replace("c", ["a", "b", "c"], [[1, 0], [0, 1], [1, 1]])
-    index.replace("c", ["z", "b"], [[1, 0, 0], [0, 1, 0]])
-    assert index.ids("c") == ["z", "b"]
-    assert [hit.id for hit in index.search("c", [0.0, 1.0, 0.0], top=5)] == ["b", "z"]
-
-
-def test_replacing_with_nothing_empties_the_collection(index: VectorIndex) -> None:
-    index.replace("c", ["a"], [[1, 0]])
-    index.replace("c", [], [])
-    assert index.ids("c") == []
-    assert index.search("c", [1.0, 0.0], top=5) == []
-
-
 def test_collections_with_confusable_or_odd_names_stay_apart(index: VectorIndex) -> None:
     names = ["tools:v1", "tools v1", "tools_v1", "../tools", "größe", "", "T" * 300]
     for number, name in enumerate(names):
-        index.replace(name, [f"row {number}"], [[1.0, float(number)]])
+        index.add(name, [f"row {number}"], unit([[1.0, float(number)]]))
     for number, name in enumerate(names):
         assert index.ids(name) == [f"row {number}"]
     index.drop("tools:v1")
@@ -98,28 +89,8 @@ def test_collections_with_confusable_or_odd_names_stay_apart(index: VectorIndex)
     assert index.ids("tools v1") == ["row 1"]
 
 
-@pytest.mark.parametrize(
-    ("ids", "vectors"),
-    [
-        (["a", "b"], [[1.0, 0.0]]),
-        (["a", "a"], [[1.0, 0.0], [0.0, 1.0]]),
-        (["a", "b"], [[1.0, 0.0], [1.0]]),
-        (["a"], [[0.0, 0.0]]),
-        (["a"], [[float("nan"), 1.0]]),
-        (["a"], [[float("inf"), 1.0]]),
-        (["a"], [[]]),
-    ],
-    ids=["fewer vectors", "an id twice", "two widths", "no direction", "not a number", "infinite", "no numbers"],
-)
-def test_rows_that_cannot_be_searched_are_refused_and_the_old_ones_stay(index: VectorIndex, ids, vectors) -> None:
-    index.replace("c", ["old"], [[1.0, 0.0]])
-    with pytest.raises(StorageError, match="The vectors for c cannot be used"):
-        index.replace("c", ids, vectors)
-    assert index.ids("c") == ["old"]
-
-
 def test_a_query_of_another_width_is_refused_instead_of_compared(index: VectorIndex) -> None:
-    index.replace("c", ["a"], [[1.0, 0.0]])
+    index.add("c", ["a"], unit([[1.0, 0.0]]))
     with pytest.raises(StorageError, match="vectors of 2 numbers"):
         index.search("c", [1.0, 0.0, 0.0], top=1)
 
@@ -127,7 +98,7 @@ def test_a_query_of_another_width_is_refused_instead_of_compared(index: VectorIn
 def test_only_rows_of_the_owners_and_kinds_asked_for_are_found(index: VectorIndex) -> None:
     rows = unit(directions(30))
     owner, other = "ann's", 'bo"'
-    index.replace("c", ["first"], rows[:1].tolist(), owner=owner, kind="episode")
+    index.add("c", ["first"], rows[:1], owner=owner, kind="episode")
     index.add("c", [f"a{n}" for n in range(10)], rows[1:11], owner=owner, kind="tool")
     index.add("c", [f"b{n}" for n in range(10)], rows[11:21], owner=other, kind="tool")
     index.add("c", ["plain"], rows[21:22])
@@ -169,27 +140,12 @@ def test_vectors_written_by_one_index_are_found_by_the_next(tmp_path: Path) -> N
     rows = directions(40)
     ids = [f"t{n}" for n in range(40)]
     first = LanceVectors(tmp_path / "vectors")
-    for _ in range(3):
-        first.replace("tools", ids, rows)
+    first.add("tools", ids, unit(rows))
     second = LanceVectors(tmp_path / "vectors")
     assert second.ids("tools") == ids
     assert [h.id for h in second.search("tools", rows[11], top=5)] == [
         h.id for h in first.search("tools", rows[11], top=5)
     ]
-
-
-def test_replacing_again_and_again_does_not_fill_the_disk(tmp_path: Path) -> None:
-    index = LanceVectors(tmp_path / "vectors")
-    rows = directions(500, 64)
-
-    def size() -> int:
-        return sum(f.stat().st_size for f in (tmp_path / "vectors").rglob("*") if f.is_file())
-
-    index.replace("tools", [str(n) for n in range(500)], rows)
-    once = size()
-    for _ in range(5):
-        index.replace("tools", [str(n) for n in range(500)], rows)
-    assert size() < 1.5 * once
 
 
 def test_lancedb_is_not_imported_and_no_folder_is_made_before_it_is_needed(tmp_path: Path) -> None:
@@ -201,11 +157,6 @@ def test_lancedb_is_not_imported_and_no_folder_is_made_before_it_is_needed(tmp_p
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
     assert not (tmp_path / "vectors").exists()
-
-
-def unit(rows: Sequence[Sequence[float]]) -> np.ndarray:
-    matrix = np.asarray(rows, dtype=np.float64)
-    return (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
 
 
 def test_rows_added_in_parts_are_fetched_and_searched(index: VectorIndex) -> None:
@@ -226,6 +177,8 @@ def test_rows_that_are_there_already_are_passed_over(index: VectorIndex) -> None
     index.add("c", ["a", "b"], unit([[1, 0], [0, 1]]))
     index.add("c", ["b", "c", "c"], unit([[1, 0], [1, 1], [1, 0]]))
     assert index.ids("c") == ["a", "b", "c"]
+    assert index.lacking("c", ["d", "b", "e", "c"]) == ["d", "e"]
+    assert index.lacking("none", ["b"]) == ["b"]
     found, rows = index.fetch("c", ["c", "b"])
     assert found == ["c", "b"]
     assert np.abs(rows - unit([[1, 1], [0, 1]])).max() < 1e-6
@@ -234,15 +187,12 @@ def test_rows_that_are_there_already_are_passed_over(index: VectorIndex) -> None
     assert index.ids("c") == ["a", "b", "c"]
 
 
-def test_adding_after_a_search_a_replace_and_a_drop_is_seen(index: VectorIndex) -> None:
-    index.replace("c", ["a"], [[1, 0]])
+def test_adding_after_a_search_and_a_drop_is_seen(index: VectorIndex) -> None:
+    index.add("c", ["a"], unit([[1, 0]]))
     assert index.search("c", [0.0, 1.0], top=1)[0].id == "a"
     index.add("c", ["b"], unit([[0, 1]]))
     assert index.search("c", [0.0, 1.0], top=1)[0].id == "b"
     assert index.fetch("c", ["b", "a"])[0] == ["b", "a"]
-    index.replace("c", ["z"], [[1, 0]])
-    index.add("c", ["b"], unit([[0, 1]]))
-    assert index.ids("c") == ["z", "b"]
     index.drop("c")
     assert index.fetch("c", ["b"])[0] == []
     index.add("c", ["b"], unit([[0, 1, 0]]))
@@ -269,8 +219,15 @@ def test_ids_with_quotes_and_other_marks_are_fetched(index: VectorIndex) -> None
 
 @pytest.mark.parametrize(
     ("ids", "vectors"),
-    [(["a", "b"], [[1.0, 0.0]]), (["b"], [[0.0, 0.0]]), (["b"], [[float("nan"), 1.0]]), (["b"], [[1.0, 0.0, 0.0]])],
-    ids=["fewer vectors", "no direction", "not a number", "another width"],
+    [
+        (["a", "b"], [[1.0, 0.0]]),
+        (["b"], [[0.0, 0.0]]),
+        (["b"], [[float("nan"), 1.0]]),
+        (["b"], [[float("inf"), 1.0]]),
+        (["b"], [[]]),
+        (["b"], [[1.0, 0.0, 0.0]]),
+    ],
+    ids=["fewer vectors", "no direction", "not a number", "infinite", "no numbers", "another width"],
 )
 def test_rows_that_cannot_be_added_are_refused_and_the_others_stay(index: VectorIndex, ids, vectors) -> None:
     index.add("c", ["old"], unit([[1, 0]]))
@@ -284,9 +241,7 @@ def test_rows_that_cannot_be_added_are_refused_and_the_others_stay(index: Vector
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
-        st.tuples(
-            st.sampled_from(["add", "replace", "fetch", "drop"]), st.lists(st.sampled_from("abcdefgh"), max_size=6)
-        ),
+        st.tuples(st.sampled_from(["add", "fetch", "drop"]), st.lists(st.sampled_from("abcdefgh"), max_size=6)),
         max_size=8,
     )
 )
@@ -299,14 +254,11 @@ def test_any_sequence_of_calls_leaves_both_implementations_alike(tmp_path_factor
         if what == "add":
             lance.add("c", names, rows)
             memory.add("c", names, rows)
-        elif what == "replace":
-            once = list(dict.fromkeys(names))
-            lance.replace("c", once, rows[: len(once)])
-            memory.replace("c", once, rows[: len(once)].tolist())
         elif what == "drop":
             lance.drop("c")
             memory.drop("c")
         assert lance.ids("c") == memory.ids("c")
+        assert lance.lacking("c", names) == memory.lacking("c", names)
         (mine, got), (theirs, expected) = lance.fetch("c", names), memory.fetch("c", names)
         assert mine == theirs
         if mine:

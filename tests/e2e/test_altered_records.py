@@ -115,7 +115,7 @@ def names(row: StoredRow, newest: set[str]) -> str:
 
 @pytest.mark.slow
 def test_every_field_of_every_stored_row(desk):
-    rows = desk.store.stored(desk.run_id).rows
+    rows = desk.store.archive.stored(desk.run_id).rows
     newest = {max((r for r in rows if r.table == "run"), key=lambda r: r.place).key}
     unnoticed, tried = [], 0
     for row in rows:
@@ -136,7 +136,7 @@ def test_every_field_of_every_stored_row(desk):
 
 
 def test_every_column_of_every_stored_row(desk):
-    rows = desk.store.stored(desk.run_id).rows
+    rows = desk.store.archive.stored(desk.run_id).rows
     unnoticed = []
     for row in rows:
         table, place = TABLES[row.table]
@@ -161,7 +161,7 @@ def test_every_column_of_every_stored_row(desk):
 
 
 def test_every_row_that_is_taken_away_and_every_form_of_payload_that_is_none(desk):
-    stored = desk.store.stored(desk.run_id)
+    stored = desk.store.archive.stored(desk.run_id)
     unnoticed = []
     for row in stored.rows:
         table, place = TABLES[row.table]
@@ -181,7 +181,7 @@ def test_every_row_that_is_taken_away_and_every_form_of_payload_that_is_none(des
 
 
 def test_every_seal(desk):
-    seals = desk.store.stored(desk.run_id).seals
+    seals = desk.store.archive.stored(desk.run_id).seals
     assert seals
     for seal in seals:
         for column, value in {"number": seal.number, "digest": seal.digest, "payload": seal.payload}.items():
@@ -326,8 +326,8 @@ def test_going_on_with_a_run_seals_it_again_and_an_older_change_stays_visible(op
         assert engine.verify(run_id).differences == []
     database = Database(workspace / "biodesk.duckdb")
     store = DuckRunStore(database)
-    assert len(store.stored(run_id).seals) == 2
-    first = min(row.place for row in store.stored(run_id).rows if row.table == "result")
+    assert len(store.archive.stored(run_id).seals) == 2
+    first = min(row.place for row in store.archive.stored(run_id).rows if row.table == "result")
     with database.writing() as connection:
         connection.execute(
             """UPDATE results SET payload = json_merge_patch(payload, '{"error": "none"}') WHERE number = ?""", [first]

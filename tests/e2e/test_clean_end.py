@@ -165,7 +165,7 @@ def test_a_thread_that_never_ends_does_not_bring_the_process_down() -> None:
 
 
 def test_warming_stops_between_two_steps() -> None:
-    from engine.runs.warming import Warming
+    from engine.runs.errands import Errands
 
     begun, go_on, taken = threading.Event(), threading.Event(), []
 
@@ -174,11 +174,11 @@ def test_warming_stops_between_two_steps() -> None:
         begun.set()
         go_on.wait(10)
 
-    warming = Warming([first, lambda: taken.append("second")])
-    warming.start()
-    warming.start()
+    warming = Errands("warm-up", patience=30)
+    assert warming.add(first, lambda: taken.append("second"))
     begun.wait(10)
     threading.Timer(0.1, go_on.set).start()
     warming.close()
     assert taken == ["first"]
+    assert not warming.add(first)
     assert not any(thread.name == "warm-up" for thread in threading.enumerate())

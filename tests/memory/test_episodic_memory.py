@@ -15,6 +15,7 @@ from engine.domain.memory import Episode, RecalledEpisode
 from engine.errors import ModelUnavailable, NotFoundError, UserError
 from engine.memory.episodes import context
 from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.episodes.recalling import Recalling
 from engine.memory.episodes.vectors import meaning_texts
 from storage.memory.episodes_twin import EpisodesTwin
 
@@ -57,13 +58,13 @@ EPISODES = [
 ]  # fmt: skip
 
 
-def memory(embed: object = meaning, episodes: Sequence[Episode] = EPISODES) -> EpisodicMemory:
-    made = EpisodicMemory(EpisodesTwin(), embed=embed)  # pyright: ignore[reportArgumentType]
-    made.add_many(episodes)
+def memory(embed: object = meaning, episodes: Sequence[Episode] = EPISODES) -> Recalling:
+    made = Recalling(EpisodicMemory(EpisodesTwin()), embed=embed)  # pyright: ignore[reportArgumentType]
+    made.memory.add(*episodes)
     return made
 
 
-def ids(memory: EpisodicMemory, query: str, **options: object) -> list[str]:
+def ids(memory: Recalling, query: str, **options: object) -> list[str]:
     return [item.episode.id for item in memory.recall(query, **options).episodes]  # pyright: ignore[reportArgumentType]
 
 
@@ -101,7 +102,7 @@ def test_nothing_is_recalled_when_nothing_fits(query: str) -> None:
 def test_an_empty_memory_recalls_nothing() -> None:
     empty = memory(episodes=[])
     assert empty.recall("TP53").episodes == []
-    assert empty.build_episodic_context("TP53").text == ""
+    assert empty.context("TP53").text == ""
 
 
 def test_without_vectors_the_answer_says_so() -> None:
@@ -164,27 +165,27 @@ def test_a_very_long_or_strange_query_is_answered() -> None:
 def test_changes_show_at_once() -> None:
     remembered = memory()
     assert ids(remembered, "kdr Anopheles insecticide") == []
-    remembered.add(episode("kdr", "kdr allele frequencies in Anopheles and insecticide", entities=["Anopheles"]))
+    remembered.memory.add(episode("kdr", "kdr allele frequencies in Anopheles and insecticide", entities=["Anopheles"]))
     assert ids(remembered, "kdr Anopheles insecticide") == ["kdr"]
-    remembered.edit("kdr", lessons="  Sample every village.  ")
-    assert remembered.episode("kdr").lessons == "Sample every village."
-    assert remembered.episode("kdr").task.startswith("kdr allele")
+    remembered.memory.edit("kdr", lessons="  Sample every village.  ")
+    assert remembered.memory.episode("kdr").lessons == "Sample every village."
+    assert remembered.memory.episode("kdr").task.startswith("kdr allele")
     assert ids(remembered, "sample every village")[0] == "kdr"
-    remembered.forget("kdr")
+    remembered.memory.forget("kdr")
     assert ids(remembered, "kdr Anopheles insecticide") == []
-    for action in (remembered.forget, remembered.pin, remembered.unpin, remembered.episode):
+    for action in (remembered.memory.forget, remembered.memory.pin, remembered.memory.episode):
         with pytest.raises(NotFoundError, match="'kdr'"):
             action("kdr")
     with pytest.raises(NotFoundError):
-        remembered.edit("kdr", lessons="x")
+        remembered.memory.edit("kdr", lessons="x")
 
 
 def test_what_others_stored_is_seen_after_a_refresh() -> None:
     store = EpisodesTwin()
-    remembered = EpisodicMemory(store, embed=meaning)
+    remembered = Recalling(EpisodicMemory(store), embed=meaning)
     assert ids(remembered, "celecoxib") == []
     store.save(EPISODES)
-    remembered.refresh()
+    remembered.memory.refresh()
     assert ids(remembered, "celecoxib") == ["dock"]
 
 
@@ -192,39 +193,39 @@ def test_many_changes_leave_the_index_as_if_built_anew() -> None:
     remembered = memory()
     remembered.recall("warm")
     for turn in range(260):
-        remembered.edit("pbmc", lessons=f"turn {turn}")
+        remembered.memory.edit("pbmc", lessons=f"turn {turn}")
         if turn % 50 == 0:
             remembered.recall("lupus")
-    fresh = memory(episodes=[*EPISODES[:1], remembered.episode("pbmc"), *EPISODES[2:]])
+    fresh = memory(episodes=[*EPISODES[:1], remembered.memory.episode("pbmc"), *EPISODES[2:]])
     for query in ("lupus pbmc", "songbird at night", "5KIR", "turn 259"):
         old = {item.episode.id: item.score for item in remembered.recall(query).episodes}
         new = {item.episode.id: item.score for item in fresh.recall(query).episodes}
         assert old == pytest.approx(new, abs=0.05)
-    assert remembered._index is not None
-    assert len(remembered._index) < 250
+    assert remembered.memory._index is not None
+    assert len(remembered.memory._index) < 250
 
 
 def test_a_pin_prefers_but_never_makes_relevant() -> None:
     twins = [episode(name, "lupus pbmc doublets in the clinic", domains=["immunology"]) for name in ("one", "two")]
     remembered = memory(episodes=[*twins, *EPISODES[3:]])
     assert ids(remembered, "lupus pbmc doublets")[:2] == ["one", "two"]
-    remembered.pin("two")
+    remembered.memory.pin("two")
     assert ids(remembered, "lupus pbmc doublets")[:2] == ["two", "one"]
     assert ids(remembered, "5KIR") == ["dock"]
-    assert not remembered.unpin("two").pinned
+    assert not remembered.memory.pin("two", pinned=False).pinned
     assert ids(remembered, "lupus pbmc doublets")[:2] == ["one", "two"]
 
 
 def test_what_was_marked_as_wrong_is_kept_and_not_recalled() -> None:
     twins = [episode(name, "lupus pbmc doublets in the clinic", domains=["immunology"]) for name in ("one", "two")]
     remembered = memory(episodes=[*twins, *EPISODES[3:]])
-    remembered.doubt("one")
+    remembered.memory.doubt("one")
     assert "one" not in ids(remembered, "lupus pbmc doublets")
     assert "two" in ids(remembered, "lupus pbmc doublets")
-    remembered.doubt("two")
+    remembered.memory.doubt("two")
     assert {"one", "two"}.isdisjoint(ids(remembered, "lupus pbmc doublets"))
-    assert {"one", "two"} <= {found.id for found in remembered.episodes()}
-    remembered.trust("one")
+    assert {"one", "two"} <= {found.id for found in remembered.memory.episodes()}
+    remembered.memory.doubt("one", wrong=False)
     assert "one" in ids(remembered, "lupus pbmc doublets")
 
 
@@ -241,12 +242,12 @@ def test_age_breaks_ties_and_never_closes_the_gate() -> None:
 
 def test_listing_searches_all_words_and_sorts_by_time() -> None:
     remembered = memory()
-    assert [e.id for e in remembered.episodes()][-1] == "reef"
-    assert {e.id for e in remembered.episodes("LUPUS pbmc")} == {"pbmc", "pbmc2"}
-    assert remembered.episodes("lupus 5kir") == []
-    assert len(remembered.episodes(limit=2)) == 2
+    assert [e.id for e in remembered.memory.episodes()][-1] == "reef"
+    assert {e.id for e in remembered.memory.episodes("LUPUS pbmc")} == {"pbmc", "pbmc2"}
+    assert remembered.memory.episodes("lupus 5kir") == []
+    assert len(remembered.memory.episodes(limit=2)) == 2
     remembered.recall("x")
-    assert {e.id for e in remembered.episodes("scrublet")} == {"pbmc"}
+    assert {e.id for e in remembered.memory.episodes("scrublet")} == {"pbmc"}
 
 
 def test_threads_recall_while_others_add() -> None:
@@ -255,7 +256,9 @@ def test_threads_recall_while_others_add() -> None:
 
     def add(start: int) -> None:
         for number in range(start, start + 25):
-            remembered.add(episode(f"new{number}", f"docking run {number} of ligands", entities=[f"LIG{number}"]))
+            remembered.memory.add(
+                episode(f"new{number}", f"docking run {number} of ligands", entities=[f"LIG{number}"])
+            )
 
     def recall() -> None:
         for _ in range(40):
@@ -281,8 +284,8 @@ def test_each_episode_is_embedded_once() -> None:
         seen.extend(texts)
         return meaning(texts)
 
-    remembered = EpisodicMemory(EpisodesTwin(), embed=counting, embed_query=meaning)
-    remembered.add_many(EPISODES)
+    remembered = Recalling(EpisodicMemory(EpisodesTwin()), embed=counting, embed_query=meaning)
+    remembered.memory.add(*EPISODES)
     remembered.warm()
     for query in ("lupus", "5KIR"):
         remembered.recall(query)
@@ -296,7 +299,7 @@ def test_each_episode_is_embedded_once() -> None:
 
 
 def test_the_context_names_what_the_planner_needs() -> None:
-    told = memory().build_episodic_context("lupus pbmc doublets and clusters", top_k=2)
+    told = memory().context("lupus pbmc doublets and clusters", top=2)
     assert told.text.startswith(context.HEADING)
     assert "1. PBMC of 12 lupus patients: doublets, clusters [pbmc, relevance " in told.text
     assert "Result: 22 labels." in told.text
@@ -348,13 +351,13 @@ def test_plans_go_before_tools_and_lessons_go_last() -> None:
 
 def test_line_breaks_in_a_record_cannot_fake_another() -> None:
     remembered = memory(episodes=[episode("x", "lupus pbmc\n2. Fake record [y, relevance 1.00, succeeded]")])
-    text = remembered.build_episodic_context("lupus pbmc").text
+    text = remembered.context("lupus pbmc").text
     assert len(text.splitlines()) == 2
 
 
 def test_a_budget_below_one_is_refused() -> None:
     with pytest.raises(UserError, match="0"):
-        memory().build_episodic_context("lupus", token_budget=0)
+        memory().context("lupus", budget=0)
 
 
 def test_very_many_new_episodes_are_recalled_by_words_while_their_vectors_are_made(monkeypatch) -> None:
@@ -365,11 +368,13 @@ def test_very_many_new_episodes_are_recalled_by_words_while_their_vectors_are_ma
         going.wait(20)
         return np.tile(np.eye(1, 8, dtype=np.float32), (len(texts), 1))
 
-    memory = EpisodicMemory(
-        EpisodesTwin(), embed=slow, embed_query=lambda texts: np.tile(np.eye(1, 8, dtype=np.float32), (len(texts), 1))
+    memory = Recalling(
+        EpisodicMemory(EpisodesTwin()),
+        embed=slow,
+        embed_query=lambda texts: np.tile(np.eye(1, 8, dtype=np.float32), (len(texts), 1)),
     )
-    memory.add_many(
-        [
+    memory.memory.add(
+        *[
             Episode(id=f"e{k}", at="2026-01-01T00:00:00Z", task=f"docking of ligand{k} into receptor{k}")
             for k in range(6)
         ]
@@ -394,8 +399,8 @@ def test_a_passing_fault_of_the_vectors_is_tried_again() -> None:
             raise faults.pop()
         return meaning(texts)
 
-    memory = EpisodicMemory(EpisodesTwin(), embed=embed)
-    memory.add(Episode(id="e1", at="2026-01-01T00:00:00Z", task="great tit breeding near light poles"))
+    memory = Recalling(EpisodicMemory(EpisodesTwin()), embed=embed)
+    memory.memory.add(Episode(id="e1", at="2026-01-01T00:00:00Z", task="great tit breeding near light poles"))
     assert any("disk is full" in note for note in memory.recall("songbird offspring").notes)
     again = memory.recall("songbird offspring and illumination")
     assert not again.notes
@@ -417,8 +422,10 @@ def test_whatever_an_embedder_raises_recall_goes_on_without_it(part: str) -> Non
     def embed_query(texts: Sequence[str]) -> np.ndarray:
         return embed(texts)
 
-    remembered = EpisodicMemory(EpisodesTwin(), embed=embed, embed_query=embed_query if "alone" in part else None)
-    remembered.add_many(EPISODES)
+    remembered = Recalling(
+        EpisodicMemory(EpisodesTwin()), embed=embed, embed_query=embed_query if "alone" in part else None
+    )
+    remembered.memory.add(*EPISODES)
     found = remembered.recall(QUERY)
     assert found.episodes[0].episode.id == "pbmc"
     assert "failed (RuntimeError: CUDA error: out of memory on device 0)" in found.notes[0]
@@ -443,25 +450,25 @@ def test_listing_goes_by_the_moment_whatever_its_time_zone_and_puts_pinned_ones_
         "old": "2020-01-01T00:00:00Z",
     }
     remembered = memory(episodes=[episode(name, name, at=at) for name, at in times.items()])
-    assert [e.id for e in remembered.episodes()] == ["late", "naive", "early", "old", "odd"]
-    remembered.pin("old")
-    listed = [e.id for e in remembered.episodes()]
+    assert [e.id for e in remembered.memory.episodes()] == ["late", "naive", "early", "old", "odd"]
+    remembered.memory.pin("old")
+    listed = [e.id for e in remembered.memory.episodes()]
     assert listed == ["old", "late", "naive", "early", "odd"]
-    pages = [remembered.episodes(limit=2, offset=start) for start in (0, 2, 4, 6, -3)]
+    pages = [remembered.memory.episodes(limit=2, offset=start) for start in (0, 2, 4, 6, -3)]
     assert [[e.id for e in page] for page in pages] == [listed[:2], listed[2:4], listed[4:], [], listed[:2]]
-    assert remembered.count() == 5
+    assert remembered.memory.count() == 5
 
 
 def test_a_change_says_when_it_was_made() -> None:
     clock = FrozenClock()
-    remembered = EpisodicMemory(EpisodesTwin(), clock=clock)
-    remembered.add(episode("e1", "lupus"))
-    assert remembered.episode("e1").updated == ""
+    remembered = Recalling(EpisodicMemory(EpisodesTwin(), clock))
+    remembered.memory.add(episode("e1", "lupus"))
+    assert remembered.memory.episode("e1").updated == ""
     clock.advance(60)
-    assert remembered.pin("e1").updated == clock.now()
+    assert remembered.memory.pin("e1").updated == clock.now()
     clock.advance(60)
-    assert remembered.pin("e1").updated != clock.now()  # nothing changed
-    assert remembered.edit("e1", lessons="Look twice.").updated == clock.now()
+    assert remembered.memory.pin("e1").updated != clock.now()  # nothing changed
+    assert remembered.memory.edit("e1", lessons="Look twice.").updated == clock.now()
 
 
 def test_the_order_of_what_is_recalled_is_explained_where_the_relevance_alone_does_not() -> None:
@@ -488,21 +495,21 @@ def test_the_order_of_what_is_recalled_is_explained_where_the_relevance_alone_do
 
 def test_the_context_lists_only_the_episodes_it_tells_of() -> None:
     remembered = memory()
-    none = remembered.build_episodic_context("lupus pbmc doublets and clusters", token_budget=5)
+    none = remembered.context("lupus pbmc doublets and clusters", budget=5)
     assert (none.text, none.told) == ("", [])
     assert len(none.recall.episodes) >= 2
     assert any("budget of 5 tokens has room for 0 of the" in note for note in none.recall.notes)
     recalled = [item.episode.id for item in none.recall.episodes]
     for budget in (*range(1, 200, 7), 1000):
-        given = remembered.build_episodic_context("lupus pbmc doublets and clusters", token_budget=budget)
+        given = remembered.context("lupus pbmc doublets and clusters", budget=budget)
         assert given.told == recalled[: len(given.told)]
         assert given.told == [name for name in recalled if f"[{name}, relevance " in given.text]
         assert bool(given.recall.notes) == (given.told != recalled)
-    assert remembered.build_episodic_context("lupus pbmc doublets and clusters").told == recalled
+    assert remembered.context("lupus pbmc doublets and clusters").told == recalled
 
 
 def test_an_id_that_is_a_whole_text_is_shortened_in_the_message() -> None:
-    for action in (memory().episode, memory().forget, memory().pin):
+    for action in (memory().memory.episode, memory().memory.forget, memory().memory.pin):
         with pytest.raises(NotFoundError) as refused:
             action("x" * 300_000)
         assert len(refused.value.message) < 200

@@ -11,12 +11,13 @@ from benchmarks import recall_data
 from engine.adapters.embedding import load_embedder
 from engine.errors import ModelUnavailable
 from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.episodes.recalling import Recalling
 from storage.memory.episodes_twin import EpisodesTwin
 
 LABS = [lab for lab in recall_data.labs() if lab.name != "shared"]
 
 
-def told(memory: EpisodicMemory, query: recall_data.Query, least: float = 0.25) -> list[str]:
+def told(memory: Recalling, query: recall_data.Query, least: float = 0.25) -> list[str]:
     found = memory.recall(query.text, domains=query.domains, tools=query.tools, min_relevance=least)
     return [item.episode.id for item in found.episodes]
 
@@ -35,8 +36,8 @@ def test_identifiers_tools_and_names_are_found_without_any_model() -> None:
     marks: list[float] = []
     silent: list[bool] = []
     for lab in LABS:
-        memory = EpisodicMemory(EpisodesTwin())
-        memory.add_many(lab.episodes)
+        memory = Recalling(EpisodicMemory(EpisodesTwin()))
+        memory.memory.add(*lab.episodes)
         for query in lab.queries:
             if query.kind in ("exact", "tool", "entity"):
                 marks.append(recall_data.ndcg(told(memory, query), query.grades))
@@ -58,8 +59,8 @@ def test_with_vectors_it_ranks_better_than_bm25_and_than_vectors_and_knows_when_
             matrix = embedder.embed(texts)
         except ModelUnavailable as error:
             pytest.skip(error.message)
-        memory = EpisodicMemory(EpisodesTwin(), embed=embedder.embed)
-        memory.add_many(lab.episodes)
+        memory = Recalling(EpisodicMemory(EpisodesTwin()), embed=embedder.embed)
+        memory.memory.add(*lab.episodes)
         bm25 = recall_data.Bm25(texts)
         for query in lab.queries:
             if not query.grades:

@@ -16,6 +16,7 @@ from test_memory_service import memory as memory
 
 from engine.domain.memory import Episode
 from engine.memory.episodes.memory import EpisodicMemory
+from engine.memory.episodes.recalling import Recalling
 from engine.memory.service import Memory
 from engine.memory.transfer import export_memory
 from storage.memory.episodes_twin import EpisodesTwin
@@ -60,9 +61,10 @@ def agree(memory: EpisodicMemory, store: EpisodesTwin) -> list[Episode]:
 @pytest.mark.parametrize("change", ["pin", "edit"])
 def test_an_episode_forgotten_while_it_is_changed_does_not_come_back(change: str) -> None:
     store = EpisodesTwin()
-    memory = EpisodicMemory(store)
+    recalling = Recalling(EpisodicMemory(store))
+    memory = recalling.memory
     memory.add(an_episode())
-    memory.recall("lupus cells")
+    recalling.recall("lupus cells")
     meanwhile = Meanwhile(lambda: memory.forget("ep1"))
     save = store.save
 
@@ -78,9 +80,10 @@ def test_an_episode_forgotten_while_it_is_changed_does_not_come_back(change: str
 
 def test_of_two_states_saved_at_once_the_store_and_the_index_keep_the_same() -> None:
     store = EpisodesTwin()
-    memory = EpisodicMemory(store)
+    recalling = Recalling(EpisodicMemory(store))
+    memory = recalling.memory
     memory.add(an_episode())
-    memory.recall("lupus cells")
+    recalling.recall("lupus cells")
     meanwhile = Meanwhile(lambda: memory.add(an_episode(lessons="two")))
     save = store.save
 
@@ -96,9 +99,10 @@ def test_of_two_states_saved_at_once_the_store_and_the_index_keep_the_same() -> 
 
 def test_a_recall_does_not_wait_for_the_disk() -> None:
     store = EpisodesTwin()
-    memory = EpisodicMemory(store)
+    recalling = Recalling(EpisodicMemory(store))
+    memory = recalling.memory
     memory.add(an_episode())
-    memory.recall("lupus cells")
+    recalling.recall("lupus cells")
     release, writing = threading.Event(), threading.Event()
     save = store.save
 
@@ -112,7 +116,7 @@ def test_a_recall_does_not_wait_for_the_disk() -> None:
     writer.start()
     try:
         assert writing.wait(20)
-        reader = threading.Thread(target=lambda: memory.recall("lupus cells"))
+        reader = threading.Thread(target=lambda: recalling.recall("lupus cells"))
         reader.start()
         reader.join(20)
         assert not reader.is_alive()
@@ -123,14 +127,14 @@ def test_a_recall_does_not_wait_for_the_disk() -> None:
     assert memory.episode("ep1").pinned
 
 
-@pytest.mark.parametrize("action", ["retract", "forget"])
+@pytest.mark.parametrize("action", ["retract", "remove"])
 def test_a_fact_taken_back_while_it_is_sent_leaves_the_graph(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
-    fact = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
-    graph = memory.knowledge.store
+    fact = memory.semantic.state("IL6", "activates", "STAT3", PAPER).fact
+    graph = memory.door.knowledge.store
     add = graph.add
-    meanwhile = Meanwhile(lambda: getattr(memory, action)(fact.id))
+    meanwhile = Meanwhile(lambda: getattr(memory if action == "remove" else memory.door, action)(fact.id))
 
     def slow(*given: object, **options: object) -> object:
         done = add(*given, **options)  # pyright: ignore[reportArgumentType]
@@ -138,7 +142,7 @@ def test_a_fact_taken_back_while_it_is_sent_leaves_the_graph(
         return done
 
     monkeypatch.setattr(graph, "add", slow)
-    memory.to_graph([fact.id])
+    memory.door.to_graph([fact.id])
     meanwhile.finish()
     assert source_ids(memory) == ["genes"]
     assert label(memory, "IL6 activates STAT3.") == "ungrounded"
@@ -154,7 +158,7 @@ def test_a_pin_set_during_an_import_is_kept_with_what_came(
     path = tmp_path / "m.jsonl"
     export_memory(path, newer)
     meanwhile = Meanwhile(lambda: memory.episodic.pin("ep1"))
-    store = memory.episode_store
+    store = memory.episodic.store
     save = store.save
 
     def slow(episodes: Sequence[Episode]) -> None:
@@ -171,12 +175,12 @@ def test_a_pin_set_during_an_import_is_kept_with_what_came(
 def test_a_fact_restated_while_it_is_sent_is_in_the_graph_as_stated_last(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fact = memory.semantic.add("IL6", "activates", "STAT3", PAPER, 0.8)
-    memory.to_graph([fact.id])
-    other = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
-    graph = memory.knowledge.store
+    fact = memory.semantic.state("IL6", "activates", "STAT3", PAPER, 0.8).fact
+    memory.door.to_graph([fact.id])
+    other = memory.semantic.state("EGFR", "interacts with", "GRB2", PAPER).fact
+    graph = memory.door.knowledge.store
     add = graph.add
-    meanwhile = Meanwhile(lambda: memory.semantic.add("IL6", "activates", "STAT3", PAPER, 0.3))
+    meanwhile = Meanwhile(lambda: memory.semantic.state("IL6", "activates", "STAT3", PAPER, 0.3))
 
     def slow(*given: object, **options: object) -> object:
         done = add(*given, **options)  # pyright: ignore[reportArgumentType]
@@ -184,9 +188,9 @@ def test_a_fact_restated_while_it_is_sent_is_in_the_graph_as_stated_last(
         return done
 
     monkeypatch.setattr(graph, "add", slow)
-    memory.to_graph([other.id])
+    memory.door.to_graph([other.id])
     meanwhile.finish()
-    (edge,) = memory.knowledge.edges_between("IL6", "STAT3")
+    (edge,) = memory.door.knowledge.edges_between("IL6", "STAT3")
     assert edge.confidence == pytest.approx(0.3, abs=1e-6)
 
 
@@ -198,12 +202,12 @@ def test_threads_that_state_retract_send_and_forget_leave_facts_and_graph_in_ste
         try:
             for turn in range(6):
                 subject, target = pairs[(number + turn) % len(pairs)]
-                fact = memory.semantic.add(subject, "activates", target, f"lab {number}", 0.5 + turn / 20)
-                memory.to_graph([fact.id])
+                fact = memory.semantic.state(subject, "activates", target, f"lab {number}", 0.5 + turn / 20).fact
+                memory.door.to_graph([fact.id])
                 if (number + turn) % 3 == 0:
-                    memory.retract(fact.id)
+                    memory.door.retract(fact.id)
                 elif (number + turn) % 3 == 1:
-                    memory.forget(fact.id)
+                    memory.remove(fact.id)
         except BaseException as error:
             failures.append(error)
 
@@ -215,10 +219,10 @@ def test_threads_that_state_retract_send_and_forget_leave_facts_and_graph_in_ste
     assert failures == []
     sent = [fact for fact in memory.semantic.facts() if fact.in_graph]
     assert not any(fact.retracted for fact in sent)
-    assert isinstance(memory.fact_store, FactsTwin)
-    assert {fact.id: fact for fact in memory.fact_store.facts()} == {f.id: f for f in memory.semantic.facts()}
+    assert isinstance(memory.semantic.store, FactsTwin)
+    assert {fact.id: fact for fact in memory.semantic.store.facts()} == {f.id: f for f in memory.semantic.facts()}
     stated = {
-        (subject, target): {round(e.confidence, 4) for e in memory.knowledge.edges_between(subject, target)}
+        (subject, target): {round(e.confidence, 4) for e in memory.door.knowledge.edges_between(subject, target)}
         for subject, target in pairs
     }
     believed: dict[tuple[str, str], set[float]] = {pair: set() for pair in pairs}

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from engine.domain.memory import Episode, EpisodeStep, Fact, Message, Summary
 from engine.errors import DataError, NotFoundError, StorageError, UserError
 from engine.memory.merging import import_memory
-from engine.memory.transfer import export_memory, read_memory
+from engine.memory.reading import read_memory
+from engine.memory.transfer import export_memory
 from storage.memory.conversations_twin import ConversationsTwin
 from storage.memory.facts_twin import FactsTwin
 

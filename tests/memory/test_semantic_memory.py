@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from hypothesis import assume, given, settings
@@ -12,11 +13,12 @@ from hypothesis import strategies as st
 from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.domain.knowledge import EdgeType, GraphImport, NodeType
 from engine.domain.memory import Fact
-from engine.errors import NotFoundError, UserError
+from engine.errors import ModelUnavailable, NotFoundError, UserError
 from engine.memory.facts.contradictions import entity_key, exclude_each_other, relation_of, statement_of
-from engine.memory.facts.graph_door import send_to_graph, to_graph_rows
+from engine.memory.facts.graph_door import GraphDoor, to_graph_rows
 from engine.memory.facts.memory import SemanticMemory
 from engine.memory.facts.quantities import agree, canonical, parse_quantity
+from engine.memory.facts.statements import Statements
 from engine.memory.facts.support import combined_support
 from storage.memory.facts_twin import FactsTwin
 
@@ -334,14 +336,14 @@ def test_support_is_the_formula_over_connected_sources_whatever_their_order(voic
 
 
 def test_the_same_statement_by_the_same_source_is_the_same_fact(memory, clock) -> None:
-    first = memory.add("IL-6", "activates", "STAT3", "PMID:1234567")
+    first = memory.state("IL-6", "activates", "STAT3", "PMID:1234567").fact
     assert (first.id, first.confidence, first.at) == ("fact_000001", 0.8, "2026-11-21T08:00:00.000Z")
     clock.advance(60)
-    assert memory.add("il6", "Activates", "stat-3", "pubmed 1234567") == first
-    assert memory.add("STAT3", "is activated by", "IL6", "PMID:1234567") == first
-    surer = memory.add("IL-6", "activates", "STAT3", "PMID:1234567", confidence=0.9)
+    assert memory.state("il6", "Activates", "stat-3", "pubmed 1234567").fact == first
+    assert memory.state("STAT3", "is activated by", "IL6", "PMID:1234567").fact == first
+    surer = memory.state("IL-6", "activates", "STAT3", "PMID:1234567", confidence=0.9).fact
     assert (surer.id, surer.confidence, surer.at) == (first.id, 0.9, "2026-11-21T08:01:00.000Z")
-    assert len(memory.all()) == 1
+    assert len(Statements(memory).about()) == 1
 
 
 def test_a_statement_repeated_without_a_confidence_keeps_the_one_it_has(memory, clock) -> None:
@@ -357,13 +359,13 @@ def test_a_statement_repeated_without_a_confidence_keeps_the_one_it_has(memory, 
     assert back.before is not None
     assert back.before.retracted
     assert (back.fact.confidence, back.fact.retracted) == (0.3, False)
-    assert memory.add("IL-6", "activates", "STAT3", "ben").confidence == 0.8
+    assert memory.state("IL-6", "activates", "STAT3", "ben").fact.confidence == 0.8
 
 
 def test_a_change_of_a_fact_says_when_it_was_made(memory, clock) -> None:
-    fact = memory.add("A", "binds", "B", "ada")
+    fact = memory.state("A", "binds", "B", "ada").fact
     assert fact.updated == ""
-    for change in (memory.retract, memory.restore, memory.pin, memory.unpin):
+    for change in (memory.retract, memory.restore, memory.pin, partial(memory.pin, pinned=False)):
         clock.advance(60)
         assert change(fact.id).updated == clock.now()
     assert memory.fact(fact.id).at == fact.at
@@ -373,41 +375,65 @@ def test_a_change_of_a_fact_says_when_it_was_made(memory, clock) -> None:
 
 
 def test_a_statement_shows_every_sources_own_word(memory, clock) -> None:
-    one = memory.add("A", "binds", "B", "ada")
+    one = memory.state("A", "binds", "B", "ada").fact
     clock.advance(1)
-    two = memory.add("a", "bind", "b", "ben", 0.5)
+    two = memory.state("a", "bind", "b", "ben", 0.5).fact
     memory.pin(one.id)
     memory.retract(two.id)
-    (view,) = memory.all()
+    (view,) = Statements(memory).about()
     assert [(fact.id, fact.retracted) for fact in view.facts] == [(one.id, False), (two.id, True)]
     assert view.fact.id == one.id
     memory.retract(one.id)
-    assert memory.about("A") == []
-    assert [len(found.facts) for found in memory.about("A", retracted=True)] == [2]
+    assert Statements(memory).about("A") == []
+    assert [len(found.facts) for found in Statements(memory).about("A", retracted=True)] == [2]
 
 
 def test_what_is_listed_is_worked_out_once_until_something_changes(memory, monkeypatch) -> None:
-    fact = memory.add("A", "activates", "B", "ada")
-    other = memory.add("A", "inhibits", "B", "ben")
-    assert len(memory.all()) == len(memory.contradictions()[0]) == 2
-    memory.all().clear()
-    memory.contradictions().clear()
+    fact = memory.state("A", "activates", "B", "ada").fact
+    other = memory.state("A", "inhibits", "B", "ben").fact
+    statements = Statements(memory)
+    assert len(statements.about()) == len(statements.contradictions()[0]) == 2
+    statements.about().clear()
+    statements.contradictions().clear()
     with monkeypatch.context() as patch:
         patch.setattr("engine.memory.facts.support.StatementIndex.view", lambda *_, **__: 1 / 0)
-        assert len(memory.all()) == 2
-        assert len(memory.contradictions()) == 1
+        assert len(statements.about()) == 2
+        assert len(statements.contradictions()) == 1
     memory.retract(fact.id)
-    assert [view.fact.id for view in memory.all()] == [other.id]
-    assert memory.contradictions() == []
+    assert [view.fact.id for view in statements.about()] == [other.id]
+    assert statements.contradictions() == []
     memory.forget(other.id)
-    assert memory.all() == []
+    assert statements.about() == []
+
+
+def by_letters(question: str, texts: list[str], *, top: int) -> list[tuple[str, float]]:
+    """Stand for an embedding model: the share of the question's words that a text has."""
+    words = question.split()
+    found = [(text, sum(word in text.split() for word in words) / len(words)) for text in texts]
+    return sorted(found, key=lambda hit: -hit[1])[:top]
+
+
+def test_what_is_near_in_meaning_is_told_with_how_near_and_nothing_else(memory) -> None:
+    memory.state("IL-6", "is_raised_in", "sepsis", "ada")
+    gone = memory.state("TNF", "is_raised_in", "sepsis", "ada").fact
+    memory.state("EGFR", "activates", "KRAS", "ada")
+    memory.retract(gone.id)
+    statements = Statements(memory, by_letters)
+    assert [(v.fact.subject, v.likeness) for v in statements.near("raised in sepsis")] == [("IL-6", 1.0)]
+    assert statements.near("nothing of the kind") == statements.near(" ") == []
+    assert [view.likeness for view in statements.about()] == [None, None]
+
+
+def test_without_a_model_nearness_is_refused_by_name(memory) -> None:
+    with pytest.raises(ModelUnavailable, match="cannot be compared by meaning"):
+        Statements(memory).near("raised in sepsis")
 
 
 def test_another_source_supports_the_statement_and_overwrites_nothing(memory, clock) -> None:
-    first = memory.add("IL-6", "activates", "STAT3", "PMID:1234567")
+    first = memory.state("IL-6", "activates", "STAT3", "PMID:1234567").fact
     clock.advance(1)
-    second = memory.add("IL6", "activates", "STAT3", "ada", confidence=0.5)
-    (view,) = memory.all()
+    second = memory.state("IL6", "activates", "STAT3", "ada", confidence=0.5).fact
+    (view,) = Statements(memory).about()
     assert second.id != first.id
     assert view.fact == second
     assert view.sources == ["PMID:1234567", "ada"]
@@ -427,54 +453,55 @@ def test_another_source_supports_the_statement_and_overwrites_nothing(memory, cl
 )
 def test_a_fact_that_lacks_a_part_is_refused_in_a_sentence(memory, parts, said) -> None:
     with pytest.raises(UserError, match=said):
-        memory.add(*parts)
-    assert memory.all() == []
+        memory.state(*parts)
+    assert Statements(memory).about() == []
 
 
 @pytest.mark.parametrize("confidence", [-0.1, 1.1, float("nan"), float("inf"), "0.5", [0.5]])
 def test_a_confidence_outside_zero_to_one_is_refused(memory, confidence) -> None:
     with pytest.raises(UserError, match="cannot have the confidence"):
-        memory.add("a", "b", "c", "d", confidence=confidence)
+        memory.state("a", "b", "c", "d", confidence=confidence)
 
 
 def test_asking_about_an_entity_gives_exact_matches_first_then_words_then_parts(memory) -> None:
-    memory.add("IL6R", "binds", "IL-6", "ada")
-    memory.add("tocilizumab", "inhibits", "IL6R", "ada")
-    memory.add("IL-6", "activates", "STAT3", "ada")
-    memory.add("soluble IL-6 complex", "activates", "gp130", "ada")
-    memory.add("EGFR", "activates", "KRAS", "ada")
-    subjects = [(view.fact.subject, view.fact.object) for view in memory.about("il6")]
+    memory.state("IL6R", "binds", "IL-6", "ada")
+    memory.state("tocilizumab", "inhibits", "IL6R", "ada")
+    memory.state("IL-6", "activates", "STAT3", "ada")
+    memory.state("soluble IL-6 complex", "activates", "gp130", "ada")
+    memory.state("EGFR", "activates", "KRAS", "ada")
+    subjects = [(view.fact.subject, view.fact.object) for view in Statements(memory).about("il6")]
     assert subjects[:2] == [("IL-6", "STAT3"), ("IL6R", "IL-6")]
     assert set(subjects[2:]) == {("tocilizumab", "IL6R"), ("soluble IL-6 complex", "gp130")}
-    assert [view.fact.subject for view in memory.about("IL-6 complex")] == ["soluble IL-6 complex"]
-    assert memory.about("") == []
-    assert memory.about("unknown thing") == []
-    assert [view.fact.subject for view in memory.about("gfr")] == ["EGFR"]
+    assert [view.fact.subject for view in Statements(memory).about("IL-6 complex")] == ["soluble IL-6 complex"]
+    assert len(Statements(memory).about("")) == 5
+    assert Statements(memory).about("?") == []
+    assert Statements(memory).about("unknown thing") == []
+    assert [view.fact.subject for view in Statements(memory).about("gfr")] == ["EGFR"]
 
 
 def test_a_retracted_fact_supports_nothing_and_can_be_restored(memory) -> None:
-    fact = memory.add("A", "treats", "B", "ada")
-    against = memory.add("A", "does not treat", "B", "ben")
-    assert memory.contradictions()
+    fact = memory.state("A", "treats", "B", "ada").fact
+    against = memory.state("A", "does not treat", "B", "ben").fact
+    assert Statements(memory).contradictions()
     assert memory.retract(fact.id).retracted
-    assert memory.contradictions() == []
-    assert [view.fact.id for view in memory.all()] == [against.id]
-    assert [view.support for view in memory.all(retracted=True) if view.fact.id == fact.id] == [0.0]
-    assert memory.about("A")[0].contradicts == []
+    assert Statements(memory).contradictions() == []
+    assert [view.fact.id for view in Statements(memory).about()] == [against.id]
+    assert [view.support for view in Statements(memory).about(retracted=True) if view.fact.id == fact.id] == [0.0]
+    assert Statements(memory).about("A")[0].contradicts == []
     assert not memory.restore(fact.id).retracted
-    assert len(memory.contradictions()) == 1
+    assert len(Statements(memory).contradictions()) == 1
     memory.retract(fact.id)
-    assert not memory.add("A", "treats", "B", "ada").retracted
+    assert not memory.state("A", "treats", "B", "ada").fact.retracted
 
 
 def test_contradictions_stand_side_by_side_with_what_supports_each(memory) -> None:
-    memory.add("A", "activates", "B", "ada", 0.6)
-    memory.add("A", "activates", "B", "ben", 0.5)
-    memory.add("A", "inhibits", "B", "PMID:1234567", 0.9)
-    memory.add("P7", "has_stage", "II", "ada", 0.4)
-    memory.add("P7", "has_stage", "III", "ben", 0.3)
-    memory.add("P7", "has_stage", "IV", "cleo", 0.2)
-    pairs = memory.contradictions()
+    memory.state("A", "activates", "B", "ada", 0.6)
+    memory.state("A", "activates", "B", "ben", 0.5)
+    memory.state("A", "inhibits", "B", "PMID:1234567", 0.9)
+    memory.state("P7", "has_stage", "II", "ada", 0.4)
+    memory.state("P7", "has_stage", "III", "ben", 0.3)
+    memory.state("P7", "has_stage", "IV", "cleo", 0.2)
+    pairs = Statements(memory).contradictions()
     assert [(one.fact.object, other.fact.object) for one, other in pairs] == [
         ("B", "B"), ("II", "III"), ("II", "IV"), ("III", "IV"),
     ]  # fmt: skip
@@ -484,29 +511,29 @@ def test_contradictions_stand_side_by_side_with_what_supports_each(memory) -> No
     assert one.against == pytest.approx(0.8)
     assert other.against == pytest.approx(0.9)
     assert [fact.predicate for fact in one.contradicts] == ["activates"]
-    assert len(memory.all()) == 5
+    assert len(Statements(memory).about()) == 5
 
 
 def test_a_crowd_of_values_is_set_against_the_best_supported(memory) -> None:
     for n in range(200):
-        memory.add("G", "has score", str(n), f"source {n}", 0.9 if n == 7 else 0.5)
-    pairs = memory.contradictions()
+        memory.state("G", "has score", str(n), f"source {n}", 0.9 if n == 7 else 0.5)
+    pairs = Statements(memory).contradictions()
     assert 190 <= len(pairs) <= 250
     assert all("7" in (one.fact.object, other.fact.object) for one, other in pairs)
 
 
 def test_pinned_statements_come_first_and_forgetting_is_for_good(memory, clock) -> None:
-    first = memory.add("A", "binds", "B", "ada")
+    first = memory.state("A", "binds", "B", "ada").fact
     clock.advance(1)
-    second = memory.add("A", "binds", "C", "ada")
-    assert [view.fact.id for view in memory.all()] == [second.id, first.id]
+    second = memory.state("A", "binds", "C", "ada").fact
+    assert [view.fact.id for view in Statements(memory).about()] == [second.id, first.id]
     memory.pin(first.id)
-    assert [view.fact.id for view in memory.all()] == [first.id, second.id]
-    memory.unpin(first.id)
+    assert [view.fact.id for view in Statements(memory).about()] == [first.id, second.id]
+    memory.pin(first.id, pinned=False)
     assert memory.forget(second.id)
     assert not memory.forget(second.id)
-    assert [view.fact.id for view in memory.all()] == [first.id]
-    for change in (memory.fact, memory.retract, memory.restore, memory.pin, memory.unpin):
+    assert [view.fact.id for view in Statements(memory).about()] == [first.id]
+    for change in (memory.fact, memory.retract, memory.restore, memory.pin):
         with pytest.raises(NotFoundError, match=second.id):
             change(second.id)
 
@@ -514,12 +541,12 @@ def test_pinned_statements_come_first_and_forgetting_is_for_good(memory, clock) 
 def test_what_is_known_is_there_for_another_memory_and_after_a_refresh(clock) -> None:
     store = FactsTwin()
     memory = SemanticMemory(store, clock, CountingIds())
-    memory.add("A", "binds", "B", "ada")
-    assert SemanticMemory(store, clock, CountingIds()).all() == memory.all()
+    memory.state("A", "binds", "B", "ada")
+    assert Statements(SemanticMemory(store, clock, CountingIds())).about() == Statements(memory).about()
     store.save([a_fact(9, subject="X")])
-    assert len(memory.all()) == 1
+    assert len(Statements(memory).about()) == 1
     memory.refresh()
-    assert len(memory.all()) == 2
+    assert len(Statements(memory).about()) == 2
 
 
 NAMES = st.sampled_from(["A", "a", "B", "C-1", "c1", "5 mg", "6 mg"])
@@ -540,18 +567,20 @@ def test_the_index_is_always_what_the_store_says(actions) -> None:
     for action, subject, predicate, object, source, which in actions:
         known = [fact.id for fact in memory.facts()]
         if action == "add":
-            memory.add(subject, predicate, object, source)
+            memory.state(subject, predicate, object, source)
         elif known:
             getattr(memory, action)(known[which % len(known)])
     anew = SemanticMemory(store, FrozenClock(), CountingIds())
     assert {f.id: f for f in memory.facts()} == {f.id: f for f in store.facts()}
-    assert sorted(memory.all(), key=lambda v: v.fact.id) == sorted(anew.all(), key=lambda v: v.fact.id)
+    assert sorted(Statements(memory).about(), key=lambda v: v.fact.id) == sorted(
+        Statements(anew).about(), key=lambda v: v.fact.id
+    )
     believed = [f for f in store.facts() if not f.retracted]
     said = {statement_of(f.subject, f.predicate, f.object) for f in believed}
     expected = {frozenset((a, b)) for a in said for b in said if exclude_each_other(a, b)}
     found = {
         frozenset(statement_of(v.fact.subject, v.fact.predicate, v.fact.object) for v in pair)
-        for pair in memory.contradictions()
+        for pair in Statements(memory).contradictions()
     }
     assert found == expected
 
@@ -631,28 +660,29 @@ class RecordingGraph:
 
 def test_facts_go_through_the_door_by_their_sources_and_can_be_taken_back(memory, clock) -> None:
     graph = RecordingGraph()
-    first = memory.add("IL-6", "activates", "STAT3", "PMID:1234567")
-    second = memory.add("metformin", "treats", "diabetes", "PMID:1234567")
-    third = memory.add("metformin", "treats", "diabetes", "ada lovelace")
-    unknown = memory.add("metformin", "treats", "boredom", "ada lovelace")
-    done = send_to_graph(memory, graph, link, [first.id], clock)
+    first = memory.state("IL-6", "activates", "STAT3", "PMID:1234567").fact
+    second = memory.state("metformin", "treats", "diabetes", "PMID:1234567").fact
+    third = memory.state("metformin", "treats", "diabetes", "ada lovelace").fact
+    unknown = memory.state("metformin", "treats", "boredom", "ada lovelace").fact
+    door = GraphDoor(memory, graph, link, clock)  # pyright: ignore[reportArgumentType]
+    done = door.send([first.id])
     assert done.sent == [first.id]
     assert graph.stated == {"facts:pmid:1234567": [("Gene::3569", EdgeType.ACTIVATES, "Gene::6774")]}
     assert memory.fact(first.id).in_graph
-    done = send_to_graph(memory, graph, link, [second.id, third.id, unknown.id], clock)
+    done = door.send([second.id, third.id, unknown.id])
     assert done.sent == [third.id, first.id, second.id] or sorted(done.sent) == sorted([first.id, second.id, third.id])
     assert len(done.skipped) == 1
     assert not memory.fact(unknown.id).in_graph
     assert len(graph.stated["facts:pmid:1234567"]) == 2
     assert len(graph.stated["facts:name:ada_lovelace"]) == 1
-    assert all(item.unchanged for item in send_to_graph(memory, graph, link, [first.id, third.id], clock).imports)
+    assert all(item.unchanged for item in door.send([first.id, third.id]).imports)
     memory.retract(third.id)
     memory.retract(second.id)
-    send_to_graph(memory, graph, link, [], clock)
+    door.send([])
     assert graph.stated == {"facts:pmid:1234567": [("Gene::3569", EdgeType.ACTIVATES, "Gene::6774")]}
     assert not memory.fact(third.id).in_graph
     with pytest.raises(NotFoundError):
-        send_to_graph(memory, graph, link, ["fact_unknown"], clock)
+        door.send(["fact_unknown"])
 
 
 @settings(max_examples=60, deadline=None, database=None)
@@ -678,9 +708,9 @@ def test_opposite_and_measured_objects_exclude_each_other(
 ) -> None:
     assert exclude_each_other(statement_of(*one), statement_of(*other))
     memory = SemanticMemory(FactsTwin(), FrozenClock(), CountingIds())
-    memory.add(*one, "a")
-    memory.add(*other, "b")
-    assert len(memory.contradictions()) == 1
+    memory.state(*one, "a")
+    memory.state(*other, "b")
+    assert len(Statements(memory).contradictions()) == 1
 
 
 @pytest.mark.parametrize(

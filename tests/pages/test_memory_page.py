@@ -34,7 +34,9 @@ def keys(page) -> set[str]:
 
 
 def test_forgetting_in_a_tab_that_shows_a_forgotten_fact_leaves_the_others_alone(engine):
-    add = engine._parts.memory.semantic.add
+    def add(*parts: str):
+        return engine._parts.memory.semantic.state(*parts).fact
+
     first, last = add("sample S1", "is", "a control", "ada"), add("sample S8", "is", "a control", "ada")
     one, other = at("Facts"), at("Facts")
     for page in (one, other):
@@ -48,8 +50,8 @@ def test_forgetting_in_a_tab_that_shows_a_forgotten_fact_leaves_the_others_alone
 
 
 def test_retracting_in_a_tab_that_does_not_know_it_was_done_changes_nothing(engine):
-    fact = engine._parts.memory.semantic.add("sample S1", "is", "a control", "ada")
-    other = engine._parts.memory.semantic.add("sample S2", "is", "a control", "ada")
+    fact = engine._parts.memory.semantic.state("sample S1", "is", "a control", "ada").fact
+    other = engine._parts.memory.semantic.state("sample S2", "is", "a control", "ada").fact
     tabs = [at("Facts"), at("Facts")]
     for page in tabs:
         page.toggle(key="fact_show_retracted").set_value(True).run()
@@ -62,7 +64,7 @@ def test_retracting_in_a_tab_that_does_not_know_it_was_done_changes_nothing(engi
 
 
 def test_a_retracted_fact_is_found_and_restored(engine):
-    fact = engine._parts.memory.semantic.add("sample S1", "is", "a control", "ada")
+    fact = engine._parts.memory.semantic.state("sample S1", "is", "a control", "ada").fact
     page = at("Facts")
     page.button(key=f"fact_retract_{fact.id}").click().run()
     assert not page.dataframe
@@ -73,7 +75,9 @@ def test_a_retracted_fact_is_found_and_restored(engine):
 
 
 def test_each_of_two_sources_is_retracted_by_itself(engine):
-    add = engine._parts.memory.semantic.add
+    def add(*parts: str):
+        return engine._parts.memory.semantic.state(*parts).fact
+
     one, two = add("IL6", "activates", "STAT3", "ada"), add("IL6", "activates", "STAT3", "ben", 0.6)
     page = at("Facts")
     assert "2 sources state this" in shown(page)
@@ -87,7 +91,7 @@ def test_each_of_two_sources_is_retracted_by_itself(engine):
 
 
 def test_what_was_stated_before_is_said_to_be_known(engine):
-    engine._parts.memory.semantic.add("IL6", "activates", "STAT3", engine.user, 1.0)
+    engine._parts.memory.semantic.state("IL6", "activates", "STAT3", engine.user, 1.0)
     page = at("Facts")
     for name, text in (("subject", "il-6"), ("predicate", "activates"), ("object", "STAT3")):
         page.text_input(key=f"fact_{name}_0").set_value(text)
@@ -101,7 +105,7 @@ def test_thousands_of_facts_are_shown_a_page_at_a_time(engine):
     from engine.domain.memory import Fact
     from pages.remembering.facts import SHOWN
 
-    engine._parts.memory.fact_store.save(
+    engine._parts.memory.semantic.store.save(
         [
             Fact(
                 id=f"f{n:04}",
@@ -123,7 +127,7 @@ def test_thousands_of_facts_are_shown_a_page_at_a_time(engine):
     assert page.dataframe[0].value["Subject"].tolist() == ["G2", "G1", "G0"]
     assert "101 to 103 of 103" in shown(page)
     for fact_id in ("f0002", "f0001", "f0000"):
-        engine.memory.forget(fact_id)
+        engine.memory.remove(fact_id)
     page.run()  # the third page is gone
     assert not page.exception
     assert len(page.dataframe[0].value) == SHOWN
@@ -132,8 +136,8 @@ def test_thousands_of_facts_are_shown_a_page_at_a_time(engine):
 def test_a_pinned_analysis_comes_first_and_the_oldest_is_on_the_last_page(engine):
     from pages.remembering.episodes import SHOWN
 
-    engine._parts.memory.episodic.add_many(
-        [
+    engine._parts.memory.episodic.add(
+        *[
             Episode(
                 id=f"e{n:03}", at=f"2026-01-01T{n // 60:02}:{n % 60:02}:00Z", task=f"Analysis number {n}", user="ada"
             )
@@ -163,7 +167,7 @@ def test_a_click_on_pin_in_a_tab_that_does_not_know_it_was_done_keeps_the_pin(en
 def test_of_a_long_conversation_the_newest_are_shown_and_earlier_ones_when_asked_for(engine):
     from pages.remembering.conversation import SHOWN
 
-    engine._parts.memory.conversation_store.extend(
+    engine._parts.memory.working.store.extend(
         "c1",
         [Message(number=0, role="user", text=f"Sentence {n} ends.", at="2026-01-01T00:00:00Z") for n in range(1200)],
     )
@@ -194,3 +198,21 @@ def test_a_budget_that_is_too_small_is_said_and_not_taken_for_an_empty_memory(en
     assert not page.exception
     assert "has room for 0 of the 1 past" in shown(page)
     assert "Nothing relevant" not in shown(page)
+
+
+def test_where_no_fact_mentions_it_the_nearest_are_shown_as_such(engine, monkeypatch):
+    def near(question: str, texts: list[str], *, top: int) -> list[tuple[str, float]]:
+        return [(text, 0.5) for text in texts if "statin" in text][:top]
+
+    monkeypatch.setattr(engine._parts.memory.statements, "_nearest", near)
+    engine._parts.memory.semantic.state("simvastatin", "lowers", "cholesterol", "ada")
+    engine._parts.memory.semantic.state("sample S1", "is", "a control", "ada")
+    page = at("Facts")
+    page.text_input(key="fact_entity").set_value("blood lipids").run()
+    assert "No fact is remembered about that. These are the nearest in meaning" in shown(page)
+    assert page.dataframe[0].value["Subject"].tolist() == ["simvastatin"]
+    monkeypatch.setattr(engine._parts.memory.statements, "_nearest", None)
+    page.text_input(key="fact_entity").set_value("blood fats").run()
+    assert not page.exception
+    assert "No fact is remembered about that." in shown(page)
+    assert not page.dataframe

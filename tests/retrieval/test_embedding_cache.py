@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -149,6 +150,44 @@ def test_a_damaged_collection_is_made_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_nearest_texts_are_those_of_an_exhaustive_comparison(vectors: VectorIndex) -> None:
+    cached = CachedEmbeddings(HashEmbedder(), vectors, owner="ann")
+    cached.vectors_of(["tool 1 aligns reads", *TEXTS[300:]], kind="tool")
+    texts, question = TEXTS[:40], "tool 12 aligns reads"
+    cosines = HashEmbedder().embed(texts) @ HashEmbedder().embed([question])[0]
+    wanted = sorted(zip(texts, cosines.tolist(), strict=True), key=lambda hit: -hit[1])
+    found = cached.nearest(question, texts, top=5, kind="fact")
+    assert [score for _, score in found] == pytest.approx([score for _, score in wanted[:5]], abs=1e-5)
+    assert {text for text, _ in found[:1]} <= {text for text, score in wanted if score > wanted[0][1] - 1e-5}
+    assert cached.nearest(question, [], top=5, kind="fact") == []
+
+
+def test_texts_that_are_no_longer_asked_about_take_no_place_among_the_nearest(vectors: VectorIndex) -> None:
+    cached = CachedEmbeddings(HashEmbedder(), vectors)
+    gone = [f"red blood cells {n}" for n in range(60)]
+    cached.nearest("red blood cells", [*gone, "blood", "a tree"], top=3, kind="fact")
+    found = cached.nearest("red blood cells", ["a tree", "blood"], top=3, kind="fact")
+    assert [text for text, _ in found] == ["blood", "a tree"]
+
+
+def test_the_nearest_are_found_when_the_collection_is_gone_or_damaged(tmp_path: Path) -> None:
+    cached = CachedEmbeddings(HashEmbedder(), LanceVectors(tmp_path / "v"))
+    found = cached.nearest("tool 12", TEXTS[:40], top=5, kind="fact")
+    for file in (tmp_path / "v").glob("*.lance/data/*"):
+        file.write_bytes(b"xx")
+    assert cached.nearest("tool 12", TEXTS[:40], top=5, kind="fact") == found
+    shutil.rmtree(tmp_path / "v")
+    assert cached.nearest("tool 12", TEXTS[:40], top=5, kind="fact") == found
+
+
+def test_vectors_are_marked_with_whose_and_what_they_are(vectors: VectorIndex) -> None:
+    cached = CachedEmbeddings(HashEmbedder(), vectors, owner="ann")
+    cached.vectors_of(TEXTS[:3], kind="tool")
+    asked = cached.query(TEXTS[0]).tolist()
+    assert len(vectors.search(cached.collection, asked, top=9, owners=["ann"], kinds=["tool"])) == 3
+    assert vectors.search(cached.collection, asked, top=9, owners=["ben"]) == []
+
+
 def test_a_killed_process_loses_at_most_the_batch_it_worked_on(tmp_path: Path) -> None:
     code = (
         "import time; from pathlib import Path\n"

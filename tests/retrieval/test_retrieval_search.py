@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.adapters.fakes import HashEmbedder, ScriptedModel
+from engine.adapters.fakes import HashEmbedder
 from engine.domain.knowledge import Edge, EdgeType, Node, NodeType
 from engine.domain.memory import Episode, EpisodeStep
 from engine.domain.retrieval import CatalogueEntry, ToolSearch
@@ -224,28 +224,6 @@ def test_a_small_catalogue_is_not_passed_on_whole() -> None:
     searcher = HybridRetriever(ToolIndex.build([spec_entry(spec) for spec in builtin_tools()], None))
     found = searcher.search("genes", explain=True)
     assert found.stages.search <= max(15, len(searcher.index) // 4)
-
-
-def test_a_model_puts_the_tools_in_order() -> None:
-    model = ScriptedModel([{"tools": ["volcano", "invented", "deseq2", "volcano"]}])
-    found = retriever(model=model).search("genes with different expression between conditions", top=3)
-    assert names(found)[:2] == ["volcano", "deseq2"]
-    assert found.method == "hybrid+model"
-    assert any("2 tools that were not found" in note for note in found.notes)
-    assert [tool.score for tool in found.tools] == sorted((tool.score for tool in found.tools), reverse=True)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [{"tools": "deseq2"}, {"tools": [1, None]}, {"tools": []}, {}, {"tools": ["unknown"]},
-     ModelUnavailable("No key was given.")],
-)  # fmt: skip
-def test_a_bad_answer_of_a_model_falls_back_with_a_note(answer: Any) -> None:
-    question = "genes with different expression between conditions"
-    found = retriever(model=ScriptedModel([answer])).search(question)
-    assert names(found) == names(retriever().search(question))
-    assert found.method == "hybrid"
-    assert any("scorer" in note for note in found.notes)
 
 
 def test_vectors_must_fit_the_texts() -> None:

@@ -51,7 +51,7 @@ def test_deleting_all_runs_leaves_no_file_of_them(engine, upload):
     assert files(engine) == set()
     assert not upload.exists()
     assert engine.runs() == []
-    assert engine._parts.memory.episode_store.episodes() == []
+    assert engine._parts.memory.episodic.store.episodes() == []
     with pytest.raises(NotFoundError):
         engine.record(first)
 
@@ -98,7 +98,7 @@ def test_a_path_that_only_seems_to_be_an_upload_is_left_alone(engine, upload, tm
 @pytest.mark.slow
 def test_nothing_is_deleted_while_a_run_is_at_work(engine, upload, monkeypatch):
     run_id = finished(engine, upload)
-    monkeypatch.setattr(engine._parts.queue, "active", lambda: ["run_other"])
+    monkeypatch.setattr(engine._parts.beside.queue, "active", lambda: ["run_other"])
     with pytest.raises(PlanError, match="run_other"):
         engine.delete_runs([run_id])
     assert engine.has_run(run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -30,7 +31,7 @@ class Broken:
 @pytest.mark.parametrize(
     ("part", "method", "error"),
     [
-        pytest.param("memory", "context", RuntimeError("a defect"), marks=pytest.mark.slow),
+        pytest.param("memory.recalling", "context", RuntimeError("a defect"), marks=pytest.mark.slow),
         pytest.param("finder", "search", StorageError("no room left"), marks=pytest.mark.slow),
         pytest.param("knowledge", "check_findings", RuntimeError("a defect"), marks=pytest.mark.slow),
         ("remembering", "remember", StorageError("no room left")),
@@ -39,8 +40,10 @@ class Broken:
 def test_a_fault_in_a_companion_is_a_warning(open_engine, growth_csv, part, method, error):
     engine = open_engine()
     orchestrator = engine._parts.orchestrator
-    holder = orchestrator.proposing.maker if part in ("memory", "finder") else orchestrator.ending
-    object.__setattr__(holder, part, Broken(getattr(holder, part), method, error))
+    holder = orchestrator.proposing.maker if part in ("memory.recalling", "finder") else orchestrator.ending
+    *way, last = part.split(".")
+    holder = functools.reduce(getattr, way, holder)
+    object.__setattr__(holder, last, Broken(getattr(holder, last), method, error))
     run_id = engine.ask(QUESTION, [growth_csv], auto_approve=True)
     assert engine.wait(run_id, 120).status == "succeeded"
     warnings = [event.message for event in engine.events(run_id) if event.kind == "warning"]
@@ -144,7 +147,7 @@ def test_what_is_imported_or_forgotten_counts_for_the_ranking_of_tools_at_once(o
     engine.memory.import_file(records)
     assert success() == pytest.approx(0.8)  # 2 x (8 + 1) / (8 + 2) - 1
     for line in lines:
-        engine.memory.forget(str(line["id"]))
+        engine.memory.remove(str(line["id"]))
     assert success() == 0.0
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 
 from engine.domain.events import EngineEvent, TextMessage
@@ -463,9 +464,9 @@ def test_the_database_asks_no_network_for_extensions_and_reads_no_other_file(tmp
 
 
 @pytest.mark.parametrize("harm", ["data", "manifests", "folder gone", "a file in the folder's place"])
-def test_vectors_that_are_damaged_or_gone_are_rebuilt_by_replace(tmp_path: Path, harm: str) -> None:
+def test_vectors_that_are_damaged_or_gone_are_made_again(tmp_path: Path, harm: str) -> None:
     folder = tmp_path / "vectors"
-    LanceVectors(folder).replace("tools", ["a", "b"], [[1.0, 0.0], [0.0, 1.0]])
+    LanceVectors(folder).add("tools", ["a", "b"], np.eye(2, dtype=np.float32))
     if harm.startswith(("folder", "a file")):
         shutil.rmtree(folder)
         if harm.startswith("a file"):
@@ -480,7 +481,8 @@ def test_vectors_that_are_damaged_or_gone_are_rebuilt_by_replace(tmp_path: Path,
         with pytest.raises(IntegrityError, match=r"The vectors of tools in .* cannot be read") as damaged:
             index.search("tools", [1.0, 0.0], top=1)
         assert "rebuild the index" in damaged.value.advice
-    index.replace("tools", ["c", "d"], [[1.0, 0.0], [0.0, 1.0]])
+        index.drop("tools")
+    index.add("tools", ["c", "d"], np.eye(2, dtype=np.float32))
     assert [hit.id for hit in index.search("tools", [1.0, 0.1], top=2)] == ["c", "d"]
     assert LanceVectors(folder).ids("tools") == ["c", "d"]
 
@@ -488,6 +490,6 @@ def test_vectors_that_are_damaged_or_gone_are_rebuilt_by_replace(tmp_path: Path,
 def test_vectors_that_find_no_room_get_a_sentence(small_disk) -> None:
     place, _ = small_disk
     index = LanceVectors(place / "vectors")
-    rows = [[float(n == column) + 0.5 for column in range(512)] for n in range(2500)]
+    rows = np.eye(2500, 512, dtype=np.float32) + 0.5
     with pytest.raises(StorageError, match=NO_ROOM):
-        index.replace("tools", [str(n) for n in range(2500)], rows)
+        index.add("tools", [str(n) for n in range(2500)], rows)

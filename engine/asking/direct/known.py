@@ -150,7 +150,7 @@ def _sources(knowledge: KnowledgeBase) -> Callable[[Edge], str]:
 
 
 def _facts(named: Sequence[Node], memory: Memory) -> list[str]:
-    views = {view.fact.id: view for node in named for view in memory.facts(node.name)[:3]}
+    views = {view.fact.id: view for node in named for view in memory.statements.about(node.name)[:3]}
     return [
         f"Remembered: {v.fact.subject} {v.fact.predicate} {v.fact.object} (source: {', '.join(v.sources[:3])}; "
         f"support {v.support:.2f}{'; contradicted by another fact' if v.contradicts else ''})."
@@ -159,7 +159,7 @@ def _facts(named: Sequence[Node], memory: Memory) -> list[str]:
 
 
 def _past(question: str, memory: Memory) -> list[str]:
-    recalled = memory.recall(question, top=PAST).episodes
+    recalled = memory.recalling.recall(question, top=PAST).episodes
     return [
         f"Past analysis of {item.episode.at[:10]} ({item.episode.run_id or item.episode.id}), "
         f'"{item.episode.task}": {first_sentence(item.episode.result_summary) or "no result is kept of it."}'

@@ -58,6 +58,7 @@ def add_memory(add: Callable[[str, str], Parser], common: Parser, parser_class: 
     context.add_argument("--budget", type=_count, default=None, help="in tokens (2000)")
     facts = sub("facts", "List facts, or those about an entity.")
     facts.add_argument("entity", nargs="?", default="")
+    facts.add_argument("--near", metavar="QUESTION", default="", help="the facts nearest to a question in meaning")
     fact = sub("add-fact", "Remember a fact: subject, predicate, object.")
     for name in ("subject", "predicate", "object"):
         fact.add_argument(name)

@@ -116,6 +116,10 @@ def _context(engine: Any, options: argparse.Namespace) -> int:
 
 
 def _facts(engine: Any, options: argparse.Namespace) -> int:
+    if options.near:
+        found = engine.memory.facts_near(options.near)
+        document = [view.model_dump(mode="json") for view in found]
+        return emit(options, document, show.near_facts_text(found))
     found = engine.memory.facts(options.entity)
     return emit(options, [view.model_dump(mode="json") for view in found], show.facts_text(found))
 
@@ -159,7 +163,7 @@ def _restore(engine: Any, options: argparse.Namespace) -> int:
 
 def _pin(engine: Any, options: argparse.Namespace) -> int:
     if options.message is None:
-        changed = getattr(engine.memory, options.action)(options.id)
+        changed = engine.memory.pin(options.id, pinned=options.action == "pin")
         return emit(options, changed.model_dump(mode="json"), f"{options.id} was {options.action}ned.")
     message = getattr(engine.memory, f"{options.action}_message")(options.id, options.message)
     text = f"Message {options.message} of {options.id} was {options.action}ned."

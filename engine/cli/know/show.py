@@ -37,6 +37,7 @@ __all__ = [
     "facts_text",
     "graph_import_text",
     "hits_text",
+    "near_facts_text",
     "neighbourhood_text",
     "paths_text",
     "preview_text",
@@ -202,6 +203,14 @@ def facts_text(found: list[Any]) -> str:
         )
         lines += [f"    against it {c.id}: {c.subject} {c.predicate} {c.object} ({c.source})" for c in view.contradicts]
     return "\n".join(lines)
+
+
+def near_facts_text(found: list[Any]) -> str:
+    """Return facts that are near in meaning, each with how near."""
+    if not found:
+        return "No fact is near that in meaning."
+    lines = [f"{view.likeness:.2f}  {line}" for view in found for line in facts_text([view]).splitlines()[:1]]
+    return "\n".join(["Near in meaning, 1 is the same; whether one answers is for you to say:", *lines])
 
 
 def contradictions_text(pairs: list[Any]) -> str:

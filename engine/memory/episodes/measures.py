@@ -108,7 +108,7 @@ def _coverage(
     if asked.words and filled.any():
         starts = np.cumsum([0, *(len(numbers) for numbers in listed)])[:-1]
         numbers, places = np.unique(np.concatenate(listed), return_inverse=True)
-        same = np.array([[index.number(form)] for form in asked.words]) == numbers
+        same = np.array([[index.vocabulary.number(form)] for form in asked.words]) == numbers
         likeness = np.maximum(_likeness(index, asked, new_words, numbers), same)
         nearest[:, filled] = np.maximum.reduceat(likeness[:, places], starts[filled], axis=1)
         there[:, filled] = np.logical_or.reduceat(same[:, places], starts[filled], axis=1)
@@ -144,7 +144,7 @@ def _likeness(
     from rapidfuzz.distance import JaroWinkler
 
     mine = [spelling(word) or "\0" for word in asked.words.values()]  # like no word, not even an empty one
-    theirs = index.spellings(numbers)
+    theirs = index.vocabulary.spellings(numbers)
     alike = process.cdist(mine, theirs, scorer=JaroWinkler.normalized_similarity, score_cutoff=_LEAST_SPELLING)
     found = np.clip((alike - _LEAST_SPELLING) / (1 - _LEAST_SPELLING), 0, 1).astype(np.float32)
     if new_words is not None:
@@ -156,7 +156,7 @@ def _meanings(
     index: EpisodeIndex, asked: Question, new_words: Mapping[str, np.ndarray], numbers: np.ndarray
 ) -> np.ndarray:
     """Return the cosines of the question's words with those of some numbers; 0 where either has no vector."""
-    vectors = index.word_vectors
+    vectors = index.vocabulary.vectors
     found = np.zeros((len(asked.words), len(numbers)), np.float32)
     have = np.flatnonzero(vectors.has(numbers))
     if not len(have):
@@ -164,7 +164,7 @@ def _meanings(
     matrix = vectors.of(numbers[have])
     mine = np.zeros((len(asked.words), matrix.shape[1]), np.float32)
     for at, form in enumerate(asked.words):
-        number = index.number(form)
+        number = index.vocabulary.number(form)
         if number >= 0 and vectors.has(np.array([number]))[0]:
             mine[at] = vectors.of(np.array([number]))[0]
         elif form in new_words:

@@ -1,76 +1,45 @@
-"""Episodic memory: which past analyses bear on a question, and what they taught."""
+"""Episodic memory: the past analyses of a workspace, and the index they are recalled by."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from engine.domain.memory import Episode, EpisodicContext, Recall
-from engine.errors import NotFoundError, UserError
-from engine.memory.episodes import context
-from engine.memory.episodes.explain import PIN, Recalled, placed
-from engine.memory.episodes.index import FAILED, SUCCEEDED, EpisodeIndex
-from engine.memory.episodes.measures import measured
-from engine.memory.episodes.reading import read
-from engine.memory.episodes.relevance import models
-from engine.memory.episodes.vectors import Embed, EpisodeVectors
+from engine.domain.memory import Episode
+from engine.errors import NotFoundError
+from engine.memory.episodes.index import EpisodeIndex
 from engine.ports.memory import EpisodeStore
 from engine.ports.system import Clock
 from engine.text.prose import quoted
 
-if TYPE_CHECKING:
-    import numpy as np
-
-SHOWN_BELOW = 10
-"""How many of those kept out `explain` shows."""
-AGE, HALF_LIFE_DAYS = 0.02, 365.0
-"""Most that age takes off, in the order of what passed only, and the age at which it takes off half of that."""
-
 
 class EpisodicMemory:
-    """Past analyses, recalled by words, names and meaning. Methods may be called from any thread.
+    """Keeps past analyses. Methods may be called from any thread.
 
-    The index is built from the store at the first recall and follows every change made through this object.
+    The index is built from the store when it is first asked for and follows every change made through this object.
     """
 
-    def __init__(
-        self,
-        store: EpisodeStore,
-        embed: Embed | None = None,
-        embed_query: Embed | None = None,
-        clock: Clock | None = None,
-    ) -> None:
+    def __init__(self, store: EpisodeStore, clock: Clock | None = None) -> None:
         """Keep what is needed; nothing is read yet.
 
         Args:
             store: where episodes are kept.
-            embed: gives unit vectors for texts, shape (texts, dimensions); None: recall goes without meaning.
-            embed_query: the same for a question and words of it, which need not be kept; `embed` by default.
-            clock: says what time it is, for the age of episodes; without one age counts for nothing.
+            clock: says when an episode was changed; without one that is not noted.
         """
-        self._store = store
+        self.store = store
         self._clock = clock
         # Store and index change together under the first; it is taken before the second, which guards the index
         # alone, so that a recall never waits for the disk.
         self._writing = threading.RLock()
         self._lock = threading.RLock()
         self._index: EpisodeIndex | None = None
-        self._vectors = EpisodeVectors(embed, embed_query, self._lock, self._ready)
 
-    # ==== keeping ====
-
-    def add(self, episode: Episode) -> None:
-        """Store an episode, or a newer state of one."""
-        self.add_many([episode])
-
-    def add_many(self, episodes: Sequence[Episode]) -> None:
-        """Store episodes in one transaction; vectors are made at the next recall."""
+    def add(self, *episodes: Episode) -> None:
+        """Store episodes, or newer states of them, in one transaction; vectors are made at the next recall."""
         with self._writing:
-            self._store.save(episodes)
+            self.store.save(episodes)
             with self._lock:
                 if self._index is not None:
                     self._index.add(episodes)
@@ -81,12 +50,16 @@ class EpisodicMemory:
         Raises:
             NotFoundError: when there is none of this id.
         """
-        found = self._store.episode(episode_id)
+        found = self.store.episode(episode_id)
         if found is None:
             raise NotFoundError(
                 f"There is no episode {quoted(episode_id)}.", advice="`biodesk memory episodes` lists those there are."
             )
         return found
+
+    def episode_of(self, run_id: str) -> Episode | None:
+        """Return what is remembered of a run, or None."""
+        return next((episode for episode in self._all() if episode.run_id == run_id), None)
 
     def episodes(self, search: str = "", limit: int = 200, offset: int = 0) -> list[Episode]:
         """Return episodes, pinned ones first, then newest first; an unreadable time counts as the oldest.
@@ -106,21 +79,27 @@ class EpisodicMemory:
         """Return how many episodes there are."""
         return len(self._all())
 
-    def pin(self, episode_id: str) -> Episode:
-        """Prefer an episode whenever it is relevant."""
-        return self._change(episode_id, pinned=True)
+    def pin(self, episode_id: str, *, pinned: bool = True) -> Episode:
+        """Prefer an episode whenever it is relevant, or no longer. Returns it."""
+        return self._change(episode_id, pinned=pinned)
 
-    def unpin(self, episode_id: str) -> Episode:
-        """Take the pin off."""
-        return self._change(episode_id, pinned=False)
+    def doubt(self, some_id: str, *, wrong: bool = True) -> Episode:
+        """Mark an analysis as wrong, so that it is kept, shown and never recalled, or take the mark back.
 
-    def doubt(self, episode_id: str) -> Episode:
-        """Mark an analysis as wrong: it is kept, shown and never recalled."""
-        return self._change(episode_id, doubted=True)
+        Args:
+            some_id: of the episode, or of the run it tells of.
+            wrong: False to take the mark back.
 
-    def trust(self, episode_id: str) -> Episode:
-        """Take that mark back."""
-        return self._change(episode_id, doubted=False)
+        Raises:
+            NotFoundError: when no analysis of this id is remembered.
+        """
+        found = self.store.episode(some_id) or self.episode_of(some_id)
+        if found is None:
+            raise NotFoundError(
+                f"No analysis {quoted(some_id)} is remembered.",
+                advice="`biodesk memory episodes` lists those that are.",
+            )
+        return self._change(found.id, doubted=wrong)
 
     def edit(self, episode_id: str, lessons: str | None = None, result_summary: str | None = None) -> Episode:
         """Correct what an episode says it taught or found; earlier states stay in the record."""
@@ -134,7 +113,7 @@ class EpisodicMemory:
             NotFoundError: when there is none of this id.
         """
         with self._writing:
-            if not self._store.forget(episode_id):
+            if not self.store.forget(episode_id):
                 raise NotFoundError(
                     f"There is no episode {quoted(episode_id)} to forget.",
                     advice="`biodesk memory episodes` lists those there are.",
@@ -142,98 +121,6 @@ class EpisodicMemory:
             with self._lock:
                 if self._index is not None:
                     self._index.remove(episode_id)
-
-    # ==== recalling ====
-
-    def recall(
-        self,
-        query: str,
-        *,
-        top: int = 5,
-        domains: Sequence[str] = (),
-        tools: Sequence[str] = (),
-        success: bool | None = None,
-        min_relevance: float = 0.25,
-        explain: bool = False,
-        at: str | None = None,
-    ) -> Recall:
-        """Return the past analyses that fit a query, most relevant first; none when nothing fits.
-
-        Args:
-            query: a question, a description or bare identifiers.
-            top: how many at most.
-            domains: fields the query is about, as a hint.
-            tools: tools likely to be used, as a hint.
-            success: only analyses that succeeded (True) or failed (False).
-            min_relevance: 0 to 1. When no episode reaches it by itself, nothing is recalled at all.
-            explain: also return the best of those that were kept out.
-            at: the time ages are counted from, ISO 8601; now by default.
-
-        Raises:
-            UserError: for a query without words or a number out of range.
-        """
-        started = time.perf_counter()
-        _check(query, top, min_relevance)
-        notes: list[str] = []
-        with self._lock:
-            asked = read(query, self._ready().known, tools=tools, domains=domains)
-        vectors = self._vectors.of_question(query, asked, notes)
-        kinds = (SUCCEEDED, FAILED) if success is None else (SUCCEEDED if success else FAILED,)
-        with self._lock:
-            index = self._ready()
-            vector, new_words = vectors or (None, {})
-            found = measured(index, asked, vector, new_words, kinds)
-            relevance = models()["words" if vectors is None else "vectors"].relevance(found)
-            passed, below = self._gate(index, found.rows, relevance, min_relevance, at)
-            recalled = Recalled(index, asked, found, relevance)
-            episodes = [recalled.item(place, order) for place, order in passed[:top]]
-            kept_out = [recalled.item(place) for place in below[:SHOWN_BELOW]] if explain else []
-        if not asked.words and vectors is None:
-            notes.append("The query has no words to search by once common words are left out.")
-        return Recall(
-            query=query,
-            episodes=placed(episodes),
-            seconds=time.perf_counter() - started,
-            considered=len(found.rows),
-            below=kept_out,
-            notes=notes,
-        )
-
-    def build_episodic_context(
-        self,
-        query: str,
-        top_k: int = 5,
-        token_budget: int = 2000,
-        *,
-        domains: Sequence[str] = (),
-        min_relevance: float = 0.25,
-        count_tokens: Callable[[str], int | None] | None = None,
-    ) -> EpisodicContext:
-        """Return what a planner should know of past analyses for a query, within a budget of tokens.
-
-        Args:
-            query: the question to plan for.
-            top_k: how many analyses at most.
-            token_budget: the text is never longer; records are shortened, then left out, whole.
-            domains: fields the question is about, as a hint.
-            min_relevance: see `recall`.
-            count_tokens: an exact tokenizer; without one (or where it returns None) tokens are estimated.
-
-        Raises:
-            UserError: see `recall`; also for a budget below 1.
-        """
-        if token_budget < 1:
-            raise UserError(f"The token budget is {token_budget}; it must be at least 1.")
-        recall = self.recall(query, top=top_k, domains=domains, min_relevance=min_relevance)
-        text, tokens = context.build(recall.episodes, token_budget, count_tokens)
-        told = [item.episode.id for item in recall.episodes[: context.records_in(text)]]
-        if len(told) < len(recall.episodes):
-            note = (
-                f"The budget of {token_budget:,} tokens has room for {len(told)} of the {len(recall.episodes)} past "
-                "analyses that fit."
-            )
-            recall = recall.model_copy(update={"notes": [*recall.notes, note]})
-        return EpisodicContext(text=text, tokens=tokens, recall=recall, told=told)
 
     def changing(self) -> AbstractContextManager[object]:
         """Keep other changes waiting while the store is changed by somebody else; recalls go on."""
@@ -244,19 +131,17 @@ class EpisodicMemory:
         with self._lock:
             self._index = None
 
-    def warm(self) -> None:
-        """Build the index and the vectors it lacks, so that the first recall does not wait for them."""
+    @contextmanager
+    def indexed(self) -> Iterator[EpisodeIndex]:
+        """Give the index of the episodes, which nobody changes meanwhile."""
         with self._lock:
-            self._ready()
-        self._vectors.fill([])
-
-    # ==== inside ====
+            yield self._ready()
 
     def _all(self) -> list[Episode]:
         with self._lock:
             if self._index is not None:
                 return list(self._index.episodes.values())
-        return self._store.episodes()
+        return self.store.episodes()
 
     def _change(self, episode_id: str, **fields: str | bool) -> Episode:
         with self._writing:
@@ -264,42 +149,16 @@ class EpisodicMemory:
             after = before.model_copy(update=fields)
             if after != before:
                 after = after.model_copy(update={"updated": self._clock.now() if self._clock else before.updated})
-                self.add_many([after])
+                self.add(after)
             return after
 
     def _ready(self) -> EpisodeIndex:
         """Return the index, built if need be; the lock is held."""
         if self._index is None:
             index = EpisodeIndex()
-            index.add(self._store.episodes())
+            index.add(self.store.episodes())
             self._index = index
         return self._index
-
-    def _gate(
-        self, index: EpisodeIndex, rows: np.ndarray, relevance: np.ndarray, least: float, at: str | None
-    ) -> tuple[list[tuple[int, float]], list[int]]:
-        """Return places of what is recalled, with what orders it, and of what is not, both best first."""
-        import numpy as np
-
-        passed = np.flatnonzero(relevance >= least).tolist()
-        now = day(at) if at else day(self._clock.now()) if self._clock else float("nan")
-        order = {}
-        for place in passed:
-            episode = index.at(int(rows[place]))
-            age = AGE * age_share(now - day(episode.at))
-            order[place] = float(relevance[place]) - age + PIN * episode.pinned
-        passed.sort(key=lambda place: -order[place])
-        kept_out = np.flatnonzero(relevance < least)
-        return [(place, order[place]) for place in passed], kept_out[np.argsort(-relevance[kept_out])].tolist()
-
-
-def _check(query: str, top: int, min_relevance: float) -> None:
-    if not query.strip():
-        raise UserError("The query is empty.", advice="Write what you want to know, or an identifier such as TP53.")
-    if top < 1:
-        raise UserError(f"`top` is {top}; it must be at least 1.")
-    if not 0.0 <= min_relevance <= 1.0:
-        raise UserError(f"The least relevance is {min_relevance}; it must be from 0 to 1.")
 
 
 def searchable(episode: Episode) -> str:
@@ -323,8 +182,3 @@ def day(at: str) -> float:
     except ValueError:
         return float("nan")
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() / 86_400
-
-
-def age_share(days: float) -> float:
-    """Return 0 for now to 1 for long ago: half at a year; 0 where the age is not known."""
-    return 1.0 - 0.5 ** (max(days, 0.0) / HALF_LIFE_DAYS) if days == days else 0.0

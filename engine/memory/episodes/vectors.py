@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from engine.domain.memory import Episode
@@ -26,20 +27,21 @@ class EpisodeVectors:
     """Makes vectors outside the index's lock, so that others can go on recalling. Thread-safe."""
 
     def __init__(
-        self, embed: Embed | None, embed_query: Embed | None, lock: threading.RLock, index: Callable[[], EpisodeIndex]
+        self,
+        embed: Embed | None,
+        embed_query: Embed | None,
+        indexed: Callable[[], AbstractContextManager[EpisodeIndex]],
     ) -> None:
         """Keep what is needed; nothing is made yet.
 
         Args:
             embed: gives unit vectors for texts to keep, shape (texts, dimensions), or None.
             embed_query: the same for a question and words of it, which nobody keeps; `embed` by default.
-            lock: guards the index.
-            index: returns the index that is in use.
+            indexed: gives the index that is in use, which nobody changes meanwhile.
         """
         self._embed = embed
         self._embed_query = embed_query or embed
-        self._lock = lock
-        self._index = index
+        self._indexed = indexed
         self._making = threading.Lock()
         self._unavailable = "" if embed is not None else "No embedding model is set up."
 
@@ -51,9 +53,12 @@ class EpisodeVectors:
 
         if not self._ready(notes):
             return None
-        with self._lock:
-            index = self._index()
-            new = [word for word in asked.words.values() if not word.is_identifier and not index.has_vector(word.form)]
+        with self._indexed() as index:
+            new = [
+                word
+                for word in asked.words.values()
+                if not word.is_identifier and not index.vocabulary.has_vector(word.form)
+            ]
         assert self._embed_query is not None
         try:
             made = _checked(self._embed_query, [query, *(word.text for word in new)])
@@ -90,8 +95,8 @@ class EpisodeVectors:
 
     def _ready(self, notes: list[str]) -> bool:
         """Make missing vectors now when they are few; make many beside the recall, which then says so."""
-        with self._lock:
-            many = len(self._index().lacking_vectors(EMBED_NOW + 1)) > EMBED_NOW
+        with self._indexed() as index:
+            many = len(index.lacking_vectors(EMBED_NOW + 1)) > EMBED_NOW
         if not many or self._unavailable:
             return self.fill(notes)
         if not self._making.locked():
@@ -101,15 +106,14 @@ class EpisodeVectors:
 
     def _fill_episodes(self) -> bool:
         """Make the vectors of a batch of episodes; False when none lacks."""
-        with self._lock:
-            index = self._index()
+        with self._indexed() as index:
             batch = index.lacking_vectors(EMBED_BATCH)
         if not batch:
             return False
         assert self._embed is not None
         made = _checked(self._embed, [text for episode in batch for text in meaning_texts(episode)])
-        with self._lock:
-            if index is self._index():
+        with self._indexed() as now:
+            if index is now:
                 index.put_vectors(batch, made[0::2] + made[1::2])
         return True
 
@@ -117,9 +121,8 @@ class EpisodeVectors:
         """Make the vectors of a batch of words; False when none lacks."""
         import numpy as np
 
-        with self._lock:
-            index = self._index()
-            batch = index.words_lacking_vectors(EMBED_BATCH)
+        with self._indexed() as index:
+            batch = index.vocabulary.lacking_vectors(EMBED_BATCH)
         if not batch:
             return False
         assert self._embed is not None
@@ -127,9 +130,9 @@ class EpisodeVectors:
         made = _checked(self._embed, texts) if texts else np.zeros((0, 1), np.float32)
         vectors = np.zeros((len(batch), index.dimensions or made.shape[1]), np.float32)
         vectors[[not word.is_identifier for word in batch]] = made
-        with self._lock:
-            if index is self._index() and index.words_lacking_vectors(EMBED_BATCH)[: len(batch)] == batch:
-                index.put_word_vectors(vectors)
+        with self._indexed() as now:
+            if index is now and index.vocabulary.lacking_vectors(EMBED_BATCH)[: len(batch)] == batch:
+                index.vocabulary.put_vectors(vectors)
         return True
 
 

@@ -8,7 +8,8 @@ an entity it does not know) stays behind and is listed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from engine.domain.knowledge import Edge, EdgeRows, EdgeType, GraphImport, GraphSource, NodeRows, NodeType
@@ -67,125 +68,125 @@ def to_graph_rows(facts: Sequence[Fact], link: Link) -> tuple[NodeRows, EdgeRows
     return nodes, edges, skipped
 
 
-def stated_edges(facts: Sequence[Fact], link: Link) -> list[Edge]:
-    """Return the edges that facts are in the graph."""
-    _, rows, _ = to_graph_rows(facts, link)
-    stated = zip(rows.sources, rows.types, rows.targets, rows.confidences, strict=True)
-    return [Edge(source=a, type=kind, target=b, confidence=1.0 if c is None else c) for a, kind, b, c in stated]
+class GraphDoor:
+    """Keeps what the graph states of the facts of a memory. Whoever uses it sees that one thing happens at a time."""
 
+    def __init__(self, memory: SemanticMemory, graph: GraphStore, link: Link, clock: Clock) -> None:
+        """Connect facts with a graph.
 
-def send_to_graph(
-    memory: SemanticMemory, graph: GraphStore, link: Link, fact_ids: Collection[str], clock: Clock
-) -> GraphSent:
-    """Send facts to the graph, and bring what it has of the same sources up to date.
+        Args:
+            memory: has the facts, and is told which of them are in the graph.
+            graph: is brought up to date.
+            link: finds the nodes of the facts' entities.
+            clock: gives the graph's sources their time.
+        """
+        self._memory = memory
+        self._graph = graph
+        self._link = link
+        self._clock = clock
 
-    Facts of one source that were sent before stay; those that were retracted since are taken out. Sending the
-    same facts again changes nothing. Each source is one transaction of the graph.
+    def send(self, fact_ids: Collection[str]) -> GraphSent:
+        """Send facts to the graph, and bring what it has of the same sources up to date.
 
-    Raises:
-        NotFoundError: when there is no fact of one of these ids; nothing was sent then.
-    """
-    wanted = {fact_id: memory.fact(fact_id) for fact_id in fact_ids}
-    known = memory.facts()
-    touched = {_voice(fact) for fact in wanted.values()}
-    touched |= {_voice(fact) for fact in known if fact.in_graph and fact.retracted}
-    imports: list[GraphImport] = []
-    sent: list[str] = []
-    skipped: list[str] = []
-    there = {fact.id for fact in known if fact.in_graph}
-    for voice in sorted(touched):
-        own = [f for f in known if _voice(f) == voice and (f.in_graph or f.id in wanted)]
-        done = _bring_up_to_date(memory, graph, link, voice, own, clock)
-        imports.extend(done.imports)
-        sent.extend(done.sent)
-        skipped.extend(done.skipped)
-    return GraphSent(imports, sent, skipped, [fact_id for fact_id in sent if fact_id not in there])
+        Facts of one source that were sent before stay; those that were retracted since are taken out. Sending the
+        same facts again changes nothing. Each source is one transaction of the graph.
 
+        Raises:
+            NotFoundError: when there is no fact of one of these ids; nothing was sent then.
+        """
+        wanted = {fact_id: self._memory.fact(fact_id) for fact_id in fact_ids}
+        known = self._memory.facts()
+        touched = {_voice(fact) for fact in wanted.values()}
+        touched |= {_voice(fact) for fact in known if fact.in_graph and fact.retracted}
+        imports: list[GraphImport] = []
+        sent: list[str] = []
+        skipped: list[str] = []
+        there = {fact.id for fact in known if fact.in_graph}
+        for voice in sorted(touched):
+            own = [f for f in known if _voice(f) == voice and (f.in_graph or f.id in wanted)]
+            done = self._bring_up_to_date(voice, own)
+            imports.extend(done.imports)
+            sent.extend(done.sent)
+            skipped.extend(done.skipped)
+        return GraphSent(imports, sent, skipped, [fact_id for fact_id in sent if fact_id not in there])
 
-def take_from_graph(memory: SemanticMemory, graph: GraphStore, link: Link, fact: Fact, clock: Clock) -> None:
-    """Take a fact that was sent out of the graph again; what else its source states there stays.
+    def take(self, fact: Fact) -> None:
+        """Take a fact that was sent out of the graph again; what else its source states there stays.
 
-    The fact itself stays in memory, as one that is not in the graph.
-    """
-    voice = _voice(fact)
-    if any(source.id == _source_id(voice) for source in graph.sources()):
-        own = [f for f in memory.facts() if _voice(f) == voice and f.in_graph and f.id != fact.id]
-        _bring_up_to_date(memory, graph, link, voice, own, clock)
-    memory.mark_in_graph([fact.id], sent=False)
+        The fact itself stays in memory, as one that is not in the graph.
+        """
+        voice = _voice(fact)
+        if any(source.id == _source_id(voice) for source in self._graph.sources()):
+            own = [f for f in self._memory.facts() if _voice(f) == voice and f.in_graph and f.id != fact.id]
+            self._bring_up_to_date(voice, own)
+        self._memory.mark_in_graph([fact.id], sent=False)
 
+    def resend(self, before: Sequence[Fact]) -> None:
+        """Make the graph state facts that changed since they were sent as they are now; retracted ones leave it.
 
-def resend(memory: SemanticMemory, graph: GraphStore, link: Link, before: Sequence[Fact], clock: Clock) -> None:
-    """Make the graph state facts that changed since they were sent as they are now; retracted ones leave it.
+        What was taken out of the graph by hand does not come in again.
 
-    What was taken out of the graph by hand does not come in again.
+        Args:
+            before: the facts as they were, or as they are, which may be of another source now.
+        """
+        known = self._memory.facts()
+        now = {fact.id: fact for fact in known}
+        voices = {_voice(fact) for fact in before} | {_voice(now[fact.id]) for fact in before if fact.id in now}
+        there = {source.id for source in self._graph.sources()}
+        for voice in sorted(voices):
+            own = [fact for fact in known if _voice(fact) == voice and fact.in_graph]
+            if _source_id(voice) in there:
+                self._bring_up_to_date(voice, own)
+            else:
+                self._memory.mark_in_graph([fact.id for fact in own], sent=False)
 
-    Args:
-        memory: has the facts as they are.
-        graph: is brought up to date.
-        link: finds the nodes of their entities.
-        before: the facts as they were, or as they are, which may be of another source now.
-        clock: gives the graph's sources their time.
-    """
-    known = memory.facts()
-    now = {fact.id: fact for fact in known}
-    voices = {_voice(fact) for fact in before} | {_voice(now[fact.id]) for fact in before if fact.id in now}
-    there = {source.id for source in graph.sources()}
-    for voice in sorted(voices):
-        own = [fact for fact in known if _voice(fact) == voice and fact.in_graph]
-        if _source_id(voice) in there:
-            _bring_up_to_date(memory, graph, link, voice, own, clock)
-        else:
-            memory.mark_in_graph([fact.id for fact in own], sent=False)
+    def stated_edges(self, fact_ids: Sequence[str]) -> list[Edge]:
+        """Return the edges that facts are in the graph."""
+        _, rows, _ = to_graph_rows([self._memory.fact(fact_id) for fact_id in fact_ids], self._link)
+        stated = zip(rows.sources, rows.types, rows.targets, rows.confidences, strict=True)
+        return [Edge(source=a, type=kind, target=b, confidence=1.0 if c is None else c) for a, kind, b, c in stated]
+
+    def _bring_up_to_date(self, voice: str, own: Sequence[Fact]) -> GraphSent:
+        """Make a source of the graph state those of its facts that the graph can say, and record which they are."""
+        done = GraphSent([], [], [], [])
+        rows: list[Fact] = []
+        for fact in own:
+            reason = _row(fact, self._link)
+            if isinstance(reason, str):
+                done.skipped.append(reason)
+            else:
+                rows.append(fact)
+        done.imports.extend(self._replace(voice, rows))
+        done.sent.extend(fact.id for fact in rows)
+        self._memory.mark_in_graph(done.sent)
+        self._memory.mark_in_graph([fact.id for fact in own if fact.id not in set(done.sent)], sent=False)
+        return done
+
+    def _replace(self, voice: str, facts: list[Fact]) -> Iterator[GraphImport]:
+        """Make a source of the graph state exactly these facts."""
+        source_id = _source_id(voice)
+        if not facts:
+            with suppress(NotFoundError):  # nothing of it was ever there
+                self._graph.remove_source(source_id)
+            return
+        nodes, edges, _ = to_graph_rows(facts, self._link)
+        stated = zip(edges.sources, edges.types, edges.targets, strict=True)
+        content = repr([(fact.id, fact.confidence, edge) for fact, edge in zip(facts, stated, strict=True)])
+        source = GraphSource(
+            id=source_id,
+            name=f"Remembered facts: {facts[-1].source}",
+            kind="facts",
+            files={"facts": hashlib.sha256(content.encode()).hexdigest()},
+            at=self._clock.now(),
+            nodes=len(nodes),
+            edges=len(edges),
+        )
+        yield self._graph.add(source, [nodes, edges])
 
 
 def graph_source(fact: Fact) -> str:
     """Return the id of the graph's source under which a fact is or would be stated."""
     return _source_id(_voice(fact))
-
-
-def _bring_up_to_date(
-    memory: SemanticMemory, graph: GraphStore, link: Link, voice: str, own: Sequence[Fact], clock: Clock
-) -> GraphSent:
-    """Make a source of the graph state those of its facts that the graph can say, and record which they are."""
-    done = GraphSent([], [], [], [])
-    rows: list[Fact] = []
-    for fact in own:
-        reason = _row(fact, link)
-        if isinstance(reason, str):
-            done.skipped.append(reason)
-        else:
-            rows.append(fact)
-    _replace(graph, voice, rows, link, clock, done.imports)
-    done.sent.extend(fact.id for fact in rows)
-    memory.mark_in_graph(done.sent)
-    memory.mark_in_graph([fact.id for fact in own if fact.id not in set(done.sent)], sent=False)
-    return done
-
-
-def _replace(
-    graph: GraphStore, voice: str, facts: list[Fact], link: Link, clock: Clock, imports: list[GraphImport]
-) -> None:
-    """Make a source of the graph state exactly these facts."""
-    source_id = _source_id(voice)
-    if not facts:
-        try:
-            graph.remove_source(source_id)
-        except NotFoundError:
-            return  # nothing of it was ever there
-        return
-    nodes, edges, _ = to_graph_rows(facts, link)
-    stated = zip(edges.sources, edges.types, edges.targets, strict=True)
-    content = repr([(fact.id, fact.confidence, edge) for fact, edge in zip(facts, stated, strict=True)])
-    source = GraphSource(
-        id=source_id,
-        name=f"Remembered facts: {facts[-1].source}",
-        kind="facts",
-        files={"facts": hashlib.sha256(content.encode()).hexdigest()},
-        at=clock.now(),
-        nodes=len(nodes),
-        edges=len(edges),
-    )
-    imports.append(graph.add(source, [nodes, edges]))
 
 
 def _source_id(voice: str) -> str:

@@ -1,22 +1,16 @@
-"""Semantic memory: statements with who says them, what supports them and what speaks against them.
-
-A fact is one source's word. Facts that say the same, however worded, are one statement, believed as much as its
-independent sources together warrant: 1 - product of (1 - confidence), each source counted once. Statements that
-exclude each other stay side by side; nobody's word overwrites another's.
-"""
+"""Semantic memory: what each source stated. A fact is one source's word; nobody's word overwrites another's."""
 
 from __future__ import annotations
 
-import re
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
-from engine.domain.memory import Fact, FactView
+from engine.domain.memory import Fact
 from engine.errors import NotFoundError, UserError
-from engine.memory.facts.contradictions import FUNCTIONAL, FactStatement, entity_key
-from engine.memory.facts.quantities import parse_quantity
+from engine.memory.facts.contradictions import FUNCTIONAL
+from engine.memory.facts.names import EntityNames
 from engine.memory.facts.support import StatementIndex
 from engine.ports.memory import FactStore
 from engine.ports.system import Clock, IdSource
@@ -55,36 +49,19 @@ class SemanticMemory:
             ids: gives facts their ids.
             functional: predicates of which a subject has only one object, words joined by `_`.
         """
-        self._store = store
+        self.store = store
         self._clock = clock
         self._ids = ids
         self._functional = frozenset(functional)
         self._lock = threading.RLock()
         self._index: StatementIndex | None = None
-        self.entities_of: Callable[[Collection[str]], Mapping[str, str]] = lambda names: {}
-        """Gives the ids of the entities of the knowledge graph that names mean, without those that are unclear."""
-        self.graph_version: Callable[[], int] = lambda: 0
-        """Says which version of the graph `entities_of` answers from; with another, statements are gathered anew."""
+        self.names = EntityNames()
+        """What entities are compared by; statements are gathered anew with another version of the graph."""
         self._gathered_from = 0
-        self._entities: dict[str, str] = {}
-        """Name -> the form it is compared in."""
-        self._views: dict[bool, list[FactView]] = {}
-        """All statements, without and with the retracted; emptied at every change."""
-        self._pairs: list[tuple[FactView, FactView]] | None = None
+        self.edition = 0
+        """Another after every change, so that whoever keeps what was read knows when it is out of date."""
         self.when_restated: Callable[[Fact], None] | None = None
         """Called after a fact that is in the knowledge graph was stated anew, with another confidence for example."""
-
-    def add(
-        self,
-        subject: str,
-        predicate: str,
-        object: str,
-        source: str,
-        confidence: float | None = None,
-        run_id: str = "",
-    ) -> Fact:
-        """Remember a statement and return it as a fact; see `state`."""
-        return self.state(subject, predicate, object, source, confidence, run_id).fact
 
     def state(
         self,
@@ -128,7 +105,7 @@ class SemanticMemory:
         )
         with self._lock:
             index = self._loaded()
-            self._look_up([fact.subject, fact.object])
+            self.names.look_up([fact.subject, fact.object])
             known = index.same_source(fact)
             if known is None:
                 fact = fact.model_copy(update={"id": self._ids.new("fact")})
@@ -162,66 +139,6 @@ class SemanticMemory:
         with self._lock:
             return list(self._loaded().facts.values())
 
-    def about(self, entity: str, *, retracted: bool = False) -> list[FactView]:
-        """Return the statements that mention an entity, in any spelling, in subject or object.
-
-        Exact matches come first, then matches of whole words, then parts of words; within each, subjects before
-        objects and the better supported first. Statements that were retracted are left out unless asked for.
-        """
-        words = " ".join(entity.casefold().split())
-        with self._lock:
-            index = self._loaded()
-            self._look_up([entity])
-            wanted = self._key(entity)
-            if not wanted:
-                return []
-            ranked = [
-                (rank, statement)
-                for statement in index.members
-                if (rank := _rank(statement, index.facts_of(statement)[-1], wanted, words)) is not None
-            ]
-            views = [
-                (rank, view)
-                for rank, statement in ranked
-                if (view := index.view(statement, retracted=retracted)) is not None
-            ]
-        views.sort(key=lambda entry: (entry[0], -entry[1].support, entry[1].fact.id))
-        return [view for _, view in views]
-
-    def all(self, *, retracted: bool = False) -> list[FactView]:
-        """Return all statements, pinned ones first, then the newest; with `retracted` those taken back as well."""
-        with self._lock:
-            index = self._loaded()
-            if retracted not in self._views:
-                views = [index.view(statement, retracted=retracted) for statement in index.members]
-                found = [view for view in views if view is not None]
-                found.sort(key=lambda view: (view.fact.at, view.fact.id), reverse=True)
-                found.sort(key=lambda view: not any(fact.pinned for fact in view.facts))
-                self._views[retracted] = found
-            return list(self._views[retracted])
-
-    def contradictions(self) -> list[tuple[FactView, FactView]]:
-        """Return the pairs of statements that cannot both be true, the most strongly supported on both sides first.
-
-        In a pair the better supported statement comes first.
-        """
-        with self._lock:
-            index = self._loaded()
-            if self._pairs is None:
-                self._pairs = self._excluding_pairs(index)
-            return list(self._pairs)
-
-    @staticmethod
-    def _excluding_pairs(index: StatementIndex) -> list[tuple[FactView, FactView]]:
-        pairs = {frozenset((one, other)) for one in index.members for other in index.excluding(one)}
-        views = {s: v for pair in pairs for s in pair if (v := index.view(s)) is not None}
-        found: list[tuple[FactView, FactView]] = []
-        for pair in pairs:
-            one, other = sorted((views[s] for s in pair), key=lambda view: (-view.support, view.fact.id))
-            found.append((one, other))
-        found.sort(key=lambda entry: (-entry[1].support, -entry[0].support, entry[0].fact.id, entry[1].fact.id))
-        return found
-
     def retract(self, fact_id: str) -> Fact:
         """Take a fact back: it stays on record and supports nothing. Returns it.
 
@@ -234,21 +151,17 @@ class SemanticMemory:
         """Believe a retracted fact again. Returns it; raises NotFoundError when there is none of this id."""
         return self._change(fact_id, retracted=False)
 
-    def pin(self, fact_id: str) -> Fact:
-        """Keep a fact in front. Returns it; raises NotFoundError when there is none of this id."""
-        return self._change(fact_id, pinned=True)
-
-    def unpin(self, fact_id: str) -> Fact:
-        """Undo `pin`. Returns the fact; raises NotFoundError when there is none of this id."""
-        return self._change(fact_id, pinned=False)
+    def pin(self, fact_id: str, *, pinned: bool = True) -> Fact:
+        """Keep a fact in front, or no longer. Returns it; raises NotFoundError when there is none of this id."""
+        return self._change(fact_id, pinned=pinned)
 
     def forget(self, fact_id: str) -> bool:
         """Remove a fact for good; False when it was not there."""
         with self._lock:
             index = self._loaded()
-            gone = self._store.forget(fact_id)
+            gone = self.store.forget(fact_id)
             index.drop(fact_id)
-            self._outdate()
+            self.edition += 1
             return gone
 
     def mark_in_graph(self, fact_ids: Collection[str], *, sent: bool = True) -> list[Fact]:
@@ -267,7 +180,13 @@ class SemanticMemory:
         """Read the store again at the next use, after something else wrote to it (an import)."""
         with self._lock:
             self._index = None
-            self._outdate()
+            self.edition += 1
+
+    @contextmanager
+    def gathered(self) -> Iterator[StatementIndex]:
+        """Give the facts gathered into statements, which nobody changes meanwhile."""
+        with self._lock:
+            yield self._loaded()
 
     def changing(self) -> AbstractContextManager[object]:
         """Keep others waiting while the store is changed by somebody else, who calls `refresh` before letting go."""
@@ -284,51 +203,20 @@ class SemanticMemory:
 
     def _save(self, facts: Sequence[Fact]) -> None:
         index = self._loaded()
-        self._store.save(facts)
+        self.store.save(facts)
         for fact in facts:
             index.put(fact)
-        self._outdate()
-
-    def _outdate(self) -> None:
-        self._views.clear()
-        self._pairs = None
+        self.edition += 1
 
     def _loaded(self) -> StatementIndex:
-        version = self.graph_version()
+        version = self.names.graph_version()
         if self._index is None or self._gathered_from != version:
-            facts = self._store.facts()
-            self._entities.clear()
-            self._look_up([name for fact in facts for name in (fact.subject, fact.object)])
-            self._index = StatementIndex(facts, self._functional, self._key)
+            facts = self.store.facts()
+            self.names.look_up([name for fact in facts for name in (fact.subject, fact.object)], anew=True)
+            self._index = StatementIndex(facts, self._functional, self.names.key)
             self._gathered_from = version
-            self._outdate()
+            self.edition += 1
         return self._index
-
-    def _look_up(self, names: Collection[str]) -> None:
-        """Ask the graph, once for all of them, which entities names mean."""
-        new = {name: entity_key(name) for name in names if name not in self._entities}
-        found = self.entities_of([name for name, key in new.items() if parse_quantity(key) is None]) if new else {}
-        self._entities |= {**new, **found}
-
-    def _key(self, name: str) -> str:
-        """Return what an entity is compared by: the node of the graph it means, else its own spelling."""
-        return self._entities.get(name) or entity_key(name)
-
-
-def _rank(statement: FactStatement, fact: Fact, wanted: str, words: str) -> int | None:
-    """Return how well a statement fits an entity, 0 best; None when it does not mention it."""
-    ranks: list[int] = []
-    for side, key in enumerate((statement.subject, statement.object)):
-        if key == wanted:
-            ranks.append(side)
-        elif wanted in key:
-            ranks.append(4 + side)
-    for side, text in enumerate((fact.subject, fact.object)):
-        folded = " ".join(text.casefold().split())
-        if words in folded:
-            whole = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", folded) is not None
-            ranks.append((2 if whole else 4) + side)
-    return min(ranks, default=None)
 
 
 def _checked(name: str, text: str) -> str:

@@ -1,10 +1,9 @@
 """Makes text shorter and keeps what a later question will need.
 
-Without a model the shorter text is made of sentences of the longer one, unchanged: those that carry numbers,
+The shorter text is made of sentences of the longer one, unchanged: those that carry numbers,
 named things, decisions, questions and answers. Nothing is rephrased, so nothing can be invented. Sentences are
 taken greedily by what they add per token to what is covered already, the usual approximation to the best cover
-under a budget (Khuller, Moss and Naor 1999, doi:10.1016/S0020-0190(99)00031-9). With a model its summary is
-used, provided that it is shorter and states no number that the text does not.
+under a budget (Khuller, Moss and Naor 1999, doi:10.1016/S0020-0190(99)00031-9).
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.errors import ModelUnavailable
 from engine.memory.working.tokens import TokenCounter, cut_to_tokens
-from engine.ports.chat import ChatMessage, ChatModel
 from engine.text import sentences
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?%?")
@@ -45,8 +42,6 @@ _TURNING = re.compile(
 _QUESTION_MARKS = ("?", "\uff1f")
 _IDEOGRAPHS = 0x2E80
 """From this sign on, scripts are written without blanks between words."""
-_MODEL_SHARE = 0.8
-"""Part of a model's input that a text to summarise may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,42 +191,3 @@ def _cut_sentence(text: str, limit: int, counter: TokenCounter) -> str:
 def _joined(left: str, right: str) -> bool:
     """Say whether a cut between two neighbouring signs would split a word or a number."""
     return not left.isspace() and not right.isspace() and ord(left) < _IDEOGRAPHS and ord(right) < _IDEOGRAPHS
-
-
-class Compressor:
-    """Shortens passages, by a model where there is one and its answer can be used, else by extraction."""
-
-    def __init__(self, counter: TokenCounter, model: ChatModel | None = None) -> None:
-        self._counter = counter
-        self._model = model
-
-    def shorten(self, passages: Sequence[Passage], limit: int) -> str:
-        """Return the passages in at most `limit` tokens; "" when nothing useful fits."""
-        if limit <= 0:
-            return ""
-        if self._model is not None:
-            written = self._ask(self._model, passages, limit)
-            if written is not None:
-                return written
-        return extract(passages, limit, self._counter)
-
-    def _ask(self, model: ChatModel, passages: Sequence[Passage], limit: int) -> str | None:
-        """Return the model's summary, or None when there is none that can be used."""
-        source = "\n".join(f"{p.speaker}: {p.text}" if p.speaker else p.text for p in passages)
-        most = int(model.max_input_tokens * _MODEL_SHARE)
-        if self._counter.measure(source) > most:
-            source = extract(passages, most, self._counter)
-        task = (
-            "Summarise this part of a conversation between a biologist and an analysis assistant. Keep decisions, "
-            "numbers with their units, names of genes, data files and tools, open questions and their answers. Add "
-            f"nothing that is not there. At most {max(1, int(limit * 0.7))} words, plain text."
-        )
-        try:
-            reply = model.complete(
-                [ChatMessage(role="system", content=task), ChatMessage(role="user", content=source)], role="fast"
-            )
-        except ModelUnavailable:
-            return None
-        text = reply.text.strip()
-        usable = bool(text) and self._counter.measure(text) <= limit and numbers_in(text) <= numbers_in(source)
-        return text if usable else None

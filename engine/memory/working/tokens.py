@@ -1,4 +1,4 @@
-"""How many tokens a text is: counted where a tokenizer is known, otherwise estimated a little too high.
+"""How many tokens a text is: estimated a little too high, unless somebody can count them.
 
 An estimate that is too low would let a conversation outgrow what a model reads; one that is far too high would
 compress what still fits. So text is taken apart the way tokenizers do, into words, digits and signs, and each
@@ -10,17 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 
-from engine.errors import DataError, UserError
-from engine.ports.chat import ChatModel
+from engine.errors import UserError
 
 ASSUMED_INPUT = 128_000
-"""Tokens a model is taken to read when none is configured."""
+"""Tokens that a usual model reads."""
 SHARE = 0.6
-"""Part of a model's input that a conversation may take."""
-SMALLEST, LARGEST = 16_000, 600_000
-"""Bounds of a budget that is worked out from the model."""
+"""Part of them that a conversation may take."""
 
 _CACHED = 20_000
 """Counts remembered; the texts themselves are not kept."""
@@ -74,29 +70,18 @@ def estimate_tokens(text: str) -> int:
 
 
 class TokenCounter:
-    """Counts tokens, exactly with a tokenizer and by estimate without."""
+    """Counts tokens and remembers the counts."""
 
-    def __init__(self, model: ChatModel | None = None, *, tokenizer_file: Path | None = None) -> None:
-        """Choose how to count: by the model, else by a tokenizer file, else by estimate.
-
-        Args:
-            model: counts itself when its tokenizer is known here.
-            tokenizer_file: a `tokenizer.json` in the format of the library tokenizers.
-
-        Raises:
-            DataError: when the tokenizer file cannot be read.
-        """
-        self._exact: Callable[[str], int | None] | None = None
-        if model is not None and model.count_tokens("probe") is not None:
-            self._exact = model.count_tokens
-        elif tokenizer_file is not None:
-            self._exact = _from_file(tokenizer_file)
+    def __init__(self, measure: Callable[[str], int] = estimate_tokens) -> None:
+        """Count with `measure`."""
+        self.measure = measure
+        """The number of tokens of a text without remembering it, for pieces that are looked at once."""
         self._counts: dict[tuple[int, int], int] = {}
 
     @property
     def exact(self) -> bool:
         """True when a tokenizer counts, False when tokens are estimated."""
-        return self._exact is not None
+        return self.measure is not estimate_tokens
 
     def count(self, text: str) -> int:
         """Return the number of tokens in a text; 0 for an empty one."""
@@ -112,39 +97,9 @@ class TokenCounter:
         self._counts[key] = result
         return result
 
-    def measure(self, text: str) -> int:
-        """Return the same number without remembering it, for pieces that are looked at once."""
-        counted = self._exact(text) if self._exact is not None else None
-        return estimate_tokens(text) if counted is None else counted
 
-
-def _from_file(path: Path) -> Callable[[str], int]:
-    """Return a counter that uses a tokenizer file, with its own cutting and padding off."""
-    from tokenizers import Tokenizer
-
-    if not path.is_file():
-        raise DataError(
-            f"There is no tokenizer file {path}.",
-            advice="Give the path of a tokenizer.json, or leave it out to have tokens estimated.",
-        )
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
-        raise DataError(
-            f"The tokenizer file {path} cannot be read ({str(error)[:120]}).",
-            advice="Give a tokenizer.json of the library tokenizers, or leave it out to have tokens estimated.",
-        ) from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
-
-
-def resolve_budget(setting: int, model: ChatModel | None) -> int:
-    """Return how many tokens a conversation may take.
-
-    Args:
-        setting: a number of tokens, or -1 for 60 % of what the model reads, at least 16,000 and at most 600,000.
-        model: the reasoning model; without one a model that reads 128,000 tokens is assumed.
+def resolve_budget(setting: int) -> int:
+    """Return how many tokens a conversation may take: as set, or for -1 60 % of what a usual model reads.
 
     Raises:
         UserError: when the setting is neither -1 nor at least 1.
@@ -154,21 +109,17 @@ def resolve_budget(setting: int, model: ChatModel | None) -> int:
     if setting != -1:
         raise UserError(
             f"A budget of {setting:,} tokens cannot be used for working memory.",
-            advice="Set `working_memory_tokens` to -1 (worked out from the model) or to 1 or more.",
+            advice="Set `working_memory_tokens` to -1 (60 % of what a usual model reads) or to 1 or more.",
         )
-    reads = model.max_input_tokens if model is not None else ASSUMED_INPUT
-    return min(max(round(SHARE * reads), SMALLEST), LARGEST)
+    return round(SHARE * ASSUMED_INPUT)
 
 
-def describe_budget(setting: int, model: ChatModel | None) -> str:
+def describe_budget(setting: int) -> str:
     """Return one sentence on where the budget comes from."""
-    budget = resolve_budget(setting, model)
+    budget = resolve_budget(setting)
     if setting != -1:
         return f"{budget:,} tokens, as set."
-    if model is None:
-        return f"{budget:,} tokens: 60 % of the {ASSUMED_INPUT:,} that a usual model reads, as no model is configured."
-    bounded = "" if budget == round(SHARE * model.max_input_tokens) else f", kept within {SMALLEST:,} to {LARGEST:,}"
-    return f"{budget:,} tokens: 60 % of the {model.max_input_tokens:,} that {model.name} reads{bounded}."
+    return f"{budget:,} tokens: 60 % of the {ASSUMED_INPUT:,} that a usual model reads, as no model is configured."
 
 
 def cut_to_tokens(text: str, limit: int, counter: TokenCounter) -> str:

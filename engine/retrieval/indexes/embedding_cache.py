@@ -11,7 +11,8 @@ import hashlib
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,20 +26,25 @@ _BATCH = 64
 _QUERIES_KEPT = 512
 
 Progress = Callable[[int, int], None]
+T = TypeVar("T")
 
 
 class CachedEmbeddings:
     """An embedder that remembers. Thread-safe."""
 
-    def __init__(self, embedder: Embedder, vectors: VectorIndex, shipped: VectorFile | None = None) -> None:
+    def __init__(
+        self, embedder: Embedder, vectors: VectorIndex, shipped: VectorFile | None = None, *, owner: str = ""
+    ) -> None:
         """Connect an embedder with the index that keeps its vectors; neither is used yet.
 
         Args:
             embedder: makes vectors.
             vectors: keeps those of this workspace.
             shipped: keeps those of the program's own texts, for all workspaces of an account.
+            owner: who works here, noted with each text that is new.
         """
         self.embedder = embedder
+        self.owner = owner
         self._shipped = shipped
         self._vectors = vectors
         self._lock = threading.Lock()
@@ -98,8 +104,32 @@ class CachedEmbeddings:
         Raises:
             StorageError: when the vectors cannot be read.
         """
-        keys = {text_key(text) for text in texts}
-        return len(keys) - len(self._fetch(list(keys))[0]) if keys else 0
+        return len(self._lacking({text_key(text) for text in texts}))
+
+    def nearest(self, question: str, texts: Sequence[str], *, top: int, kind: str) -> list[tuple[str, float]]:
+        """Return those of some texts that are nearest to a question in meaning, with their cosines, best first.
+
+        They are searched where they are kept, among the rows of their kind; texts without a vector get one first.
+
+        Raises:
+            ModelUnavailable: when the model cannot be used here.
+            StorageError: when vectors cannot be stored or read.
+        """
+        found = self._read(lambda: self._nearest(question, texts, top, kind), None)
+        return self._nearest(question, texts, top, kind) if found is None else found
+
+    def _nearest(self, question: str, texts: Sequence[str], top: int, kind: str) -> list[tuple[str, float]]:
+        keys = {text_key(text): text for text in texts}
+        self._embed_new({key: keys[key] for key in self._lacking(keys)}, None, kind)
+        asked, most = self.query(question).tolist() if keys else [], top
+        while asked:
+            hits = self._vectors.search(self.collection, asked, top=most, kinds=[kind])
+            found = [(keys[hit.id], hit.score) for hit in hits if hit.id in keys]
+            # Texts that were forgotten since have their rows still: as many more are asked for as it takes.
+            if len(found) >= min(top, len(keys)) or len(hits) < most:
+                return found[:top]
+            most *= 4
+        return []
 
     def query(self, text: str) -> np.ndarray:
         """Return the vector of a question, shape (dimensions,). The newest few are remembered, none is stored.
@@ -132,20 +162,28 @@ class CachedEmbeddings:
         for start in range(0, len(keys), _BATCH):
             part = keys[start : start + _BATCH]
             rows = self.embedder.embed([new[key] for key in part])
-            self._vectors.add(self.collection, part, rows, kind=kind)
+            self._vectors.add(self.collection, part, rows, owner=self.owner, kind=kind)
             batches.append((part, rows))
             if progress:
                 progress(start + len(part), len(keys))
         return batches
 
     def _fetch(self, keys: list[str]) -> tuple[list[str], np.ndarray]:
-        """Return what is stored of these keys; a damaged collection is given up, for it can be made again."""
+        """Return what is stored of these keys."""
+        nothing: tuple[list[str], np.ndarray] = ([], np.empty((0, 0), dtype=np.float32))
+        return self._read(lambda: self._vectors.fetch(self.collection, keys), nothing)
+
+    def _lacking(self, keys: Collection[str]) -> list[str]:
+        return self._read(lambda: self._vectors.lacking(self.collection, list(keys)), list(keys))
+
+    def _read(self, read: Callable[[], T], nothing: T) -> T:
+        """Return what is read, or nothing of a damaged collection, which is given up: it can be made again."""
         try:
-            return self._vectors.fetch(self.collection, keys)
+            return read()
         except IntegrityError as error:
             _LOG.warning("%s It is made again.", error.message)
             self._vectors.drop(self.collection)
-            return [], np.empty((0, 0), dtype=np.float32)
+            return nothing
 
 
 def text_key(text: str) -> str:
