@@ -25,7 +25,7 @@ import numpy as np  # noqa: E402
 
 from benchmarks.measuring import arguments, report, summary, target  # noqa: E402
 from engine.ports.vectors import VectorHit  # noqa: E402
-from engine.search.index import Document, Field, Query, SearchIndex, Weights  # noqa: E402
+from engine.search.index import Document, FieldWeight, Query, ScoreWeights, SearchIndex  # noqa: E402
 from engine.search.vectors import best  # noqa: E402
 from storage.vectors.store import LanceVectors  # noqa: E402
 
@@ -34,7 +34,7 @@ SIZES = {200: 10.0, 2_000: 10.0, 20_000: 10.0, 100_000: 60.0}
 DIMENSIONS, VOCABULARY = 384, 20_000
 LEAST_INDEXED = 2_000
 """Rows below which there is no index to measure: all are compared."""
-WEIGHTS = Weights(words=0.5, vector=0.4, names={"tool": 0.05, "entity": 0.05})
+WEIGHTS = ScoreWeights(words=0.5, vector=0.4, names={"tool": 0.05, "entity": 0.05})
 
 
 def documents(count: int, draw: np.random.Generator) -> list[Document]:

@@ -107,7 +107,7 @@ class Beside:
 
 
 @dataclass(slots=True)
-class Parts:
+class EngineParts:
     """A built engine."""
 
     workspace: Workspace
@@ -226,7 +226,7 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
     first = [profiler.warm, sandbox.warm, finder.warm, planner.warm, memory.recalling.warm]
     # Threads first; what warms up ends once the worker that it may wait for is gone. None may outlive the database.
     threads = (suggestions, imports, requests, queue, records.log, sandbox)
-    return Parts(
+    return EngineParts(
         workspace=workspace,
         records=records,
         registry=registry,

@@ -25,7 +25,7 @@ def passed_on(method: Callable[Concatenate[Any, P], R], part: str) -> Callable[C
 
     Args:
         method: of the part's class.
-        part: where the part lies in `Parts`, e.g. `memory.semantic`.
+        part: where the part lies in `EngineParts`, e.g. `memory.semantic`.
     """
     part_of = operator.attrgetter(part)
 

@@ -19,7 +19,7 @@ from engine.settings import Settings, load_settings
 class Engine(PlanCalls, ConversationCalls, ReportCalls):
     """Biodesk, opened on a workspace. Methods may be called from any thread."""
 
-    def __init__(self, parts: Parts, settings: Settings) -> None:
+    def __init__(self, parts: EngineParts, settings: Settings) -> None:
         Calls.__init__(self, parts)
         self.settings = settings
         """The settings in force."""

@@ -70,7 +70,7 @@ class ImportRunner:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._errands = Errands("biodesk-import", patience=_PATIENCE)
-        self._job: _Job | None = None
+        self._job: _ImportJob | None = None
         self._closed = False
 
     def start(self, kind: str, title: str, work: Work) -> ImportState:
@@ -95,7 +95,7 @@ class ImportRunner:
                     advice="Wait until it is finished, or stop it; one import runs at a time.",
                     details={"kind": "import", "value": before.state.title, "limit": 1},
                 )
-            job = _Job(ImportState(id=uuid.uuid4().hex[:12], kind=kind, title=title), time.monotonic())
+            job = _ImportJob(ImportState(id=uuid.uuid4().hex[:12], kind=kind, title=title), time.monotonic())
             self._job = job
             # With the lock held: whoever closes at this moment then finds an import to stop.
             self._errands.add(lambda: self._run(job, work))

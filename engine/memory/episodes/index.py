@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.domain.memory import Episode
 from engine.memory.episodes.reading import DOMAIN, ENTITY, TOOL, name_key, pieces, words
 from engine.memory.episodes.vocabulary import Vocabulary
-from engine.search.index import Document, Field, SearchIndex
+from engine.search.index import Document, FieldWeight, SearchIndex
 
 if TYPE_CHECKING:
     import numpy as np

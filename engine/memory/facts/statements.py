@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engine.domain.memory import Fact, FactView
 from engine.errors import ModelUnavailable
-from engine.memory.facts.contradictions import Statement
+from engine.memory.facts.contradictions import FactStatement
 from engine.memory.facts.memory import SemanticMemory
 from engine.memory.facts.support import StatementIndex
 
@@ -129,7 +129,7 @@ def _excluding_pairs(index: StatementIndex) -> list[tuple[FactView, FactView]]:
     return found
 
 
-def _rank(statement: Statement, fact: Fact, wanted: str, words: str) -> int | None:
+def _rank(statement: FactStatement, fact: Fact, wanted: str, words: str) -> int | None:
     """Return how well a statement fits an entity, 0 best; None when it does not mention it."""
     ranks: list[int] = []
     for side, key in enumerate((statement.subject, statement.object)):
