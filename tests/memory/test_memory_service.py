@@ -10,7 +10,7 @@ import pytest
 
 from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.api.memory import MemoryCalls
-from engine.bootstrap import Parts
+from engine.bootstrap import EngineParts
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.domain.memory import Episode, Fact
 from engine.errors import NotFoundError, StorageError
@@ -52,7 +52,7 @@ def memory(tmp_path: Path) -> Memory:
 
 
 def calls(memory: Memory) -> MemoryCalls:
-    return MemoryCalls(cast(Parts, SimpleNamespace(memory=memory)))
+    return MemoryCalls(cast(EngineParts, SimpleNamespace(memory=memory)))
 
 
 def label(memory: Memory, sentence: str) -> str:

@@ -1,4 +1,4 @@
-"""Parts that words name in their own way or not at all: what is asked then, and what is taken from the data."""
+"""EngineParts that words name in their own way or not at all: what is asked then, and what is taken from the data."""
 
 from __future__ import annotations
 
