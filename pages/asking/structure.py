@@ -40,7 +40,7 @@ def sentences(structure: Any) -> Iterator[str]:
     for part, total in structure.part_of.items():
         yield f"{part} counts a part of {total}."
     for parts in structure.compositions:
-        yield f"EngineParts of one whole: {_names(parts)}."
+        yield f"Parts of one whole: {_names(parts)}."
 
 
 def _repeats(found: Iterable[Any]) -> Iterator[str]:

@@ -92,7 +92,7 @@ def test_structure_is_told_in_sentences():
         "Nested: leaf within plant.",
         "told and measured hold the same quantity.",
         "dead counts a part of exposed.",
-        "EngineParts of one whole: part0, part1, part2, part3, part4, part5 and 3 more.",
+        "Parts of one whole: part0, part1, part2, part3, part4, part5 and 3 more.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""EngineParts that words name in their own way or not at all: what is asked then, and what is taken from the data."""
+"""Parts that words name in their own way or not at all: what is asked then, and what is taken from the data."""
 
 from __future__ import annotations
 
