@@ -105,8 +105,9 @@ def _listens(server: subprocess.Popen, port: int) -> bool:
 
 
 def _healthy(port: int) -> bool:
-    with contextlib.suppress(urllib.error.URLError, OSError):
-        return urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=10).status == 200
+    address = f"http://127.0.0.1:{port}/_stcore/health"
+    with contextlib.suppress(urllib.error.URLError, OSError), urllib.request.urlopen(address, timeout=10) as answer:
+        return answer.status == 200
     return False
 
 

@@ -130,7 +130,7 @@ def test_a_run_that_was_killed_goes_on_without_repeating_what_finished(moment, p
     until(process, moment)
     children = family(process)
     process.kill()
-    process.wait(PATIENCE)
+    process.communicate(timeout=PATIENCE)
     assert gone(children, PATIENCE), "A killed process left others behind."
 
     before, _, finished = newest(workspace)
@@ -160,7 +160,7 @@ def test_a_killed_run_is_listed_as_interrupted_and_its_scratch_is_cleared(plan_f
     process = start("run", plan_file, "--workspace", workspace, held=hold(tmp_path, "n1"))
     until(process, "n1 started")
     process.kill()
-    process.wait(PATIENCE)
+    process.communicate(timeout=PATIENCE)
     listed = json.loads(call("runs", "--workspace", workspace, "--json").stdout)
     assert listed[0]["status"] == "interrupted"
     assert "Steps that finished are kept" in listed[0]["error"]
