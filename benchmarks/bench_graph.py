@@ -36,10 +36,12 @@ from engine.domain.knowledge import (
     NodeRows,
     NodeType,
 )
-from engine.knowledge.graph.csr import CsrGraph, open_graph
+from engine.knowledge.graph import kernels
+from engine.knowledge.graph.csr import open_graph
 from engine.knowledge.graph.paths import best_paths
 from engine.knowledge.graph.queries import neighbourhood
 from engine.knowledge.graph.search import search
+from engine.knowledge.graph.view import GraphView
 from storage.database import Database
 from storage.graph.store import DuckGraphStore
 
@@ -104,15 +106,15 @@ def _measure(
         targets.append(target("first start at 2.25 million edges", first["seconds"], 3, unit=" s"))
         targets.append(target("later start", max(start["seconds"] for start in later), 0.1, unit=" s"))
         targets.append(target("memory beside NetworkX", later[0]["mb"] / peer_mb, 0.1))
-    graph.warm()
+    kernels.load()
     _walks(name, graph, peer, rounds, rows, targets)
     _queries(name, graph, rounds, rows)
     database.close()
 
 
-def _walks(name: str, graph: CsrGraph, peer: Any, rounds: int, rows: list, targets: list) -> None:
+def _walks(name: str, graph: GraphView, peer: Any, rounds: int, rows: list, targets: list) -> None:
     chance = np.random.default_rng(1)
-    linked = np.flatnonzero(graph.degrees > 0)
+    linked = np.flatnonzero(graph.nodes.degrees > 0)
     one = [[int(node)] for node in chance.choice(linked, max(rounds, 25) * 4)]
     fifty = [chance.choice(linked, 50, replace=False).tolist() for _ in range(max(5, rounds // 3))]
     for what, seeds, limit in (("from 50 nodes", fifty, 1 / 50), ("from one node", one, 1 / 10)):
@@ -147,11 +149,11 @@ def _walks(name: str, graph: CsrGraph, peer: Any, rounds: int, rows: list, targe
     targets.append(target(f"{name}: shortest path beside NetworkX", sum(ours) / sum(theirs), 2.2))
 
 
-def _queries(name: str, graph: CsrGraph, rounds: int, rows: list) -> None:
+def _queries(name: str, graph: GraphView, rounds: int, rows: list) -> None:
     """What the pages ask: whole answers with names, edges and scores."""
     chance = np.random.default_rng(2)
-    linked = np.flatnonzero(graph.degrees > 0)
-    nodes = [graph.node(int(number)) for number in chance.choice(linked, rounds)]
+    linked = np.flatnonzero(graph.nodes.degrees > 0)
+    nodes = [graph.nodes.node(int(number)) for number in chance.choice(linked, rounds)]
     began = time.perf_counter()
     search(graph, "warm")
     rows.append(summary(f"{name}: building the search index", [time.perf_counter() - began], unit="s", digits=2))
@@ -186,13 +188,15 @@ def _peer_walk(peer: Any, types: list[EdgeType] | None) -> Callable[[list[int]],
     return walk
 
 
-def _networkx(graph: CsrGraph) -> Any:
+def _networkx(graph: GraphView) -> Any:
     """The same graph in NetworkX; a symmetric edge in both directions, so that its directed search may take it."""
     peer: Any = nx.MultiDiGraph()
-    for node in graph.named_nodes():
+    for node in graph.nodes.named():
         peer.add_node(node.number, name=node.name, type=node.type)
     alike = {code for code, kind in enumerate(EDGE_TYPES) if kind in SYMMETRIC}
-    for a, b, code in zip(graph.heads.tolist(), graph.tails.tolist(), graph.edge_codes.tolist(), strict=True):
+    for a, b, code in zip(
+        graph.edges.heads.tolist(), graph.edges.tails.tolist(), graph.edges.codes.tolist(), strict=True
+    ):
         peer.add_edge(a, b, type=EDGE_TYPES[code])
         if code in alike:
             peer.add_edge(b, a, type=EDGE_TYPES[code])

@@ -21,7 +21,7 @@ from engine.asking.proposed_plan import PlanMaker
 from engine.asking.proposing import Proposing
 from engine.asking.suggestions import Suggestions
 from engine.errors import ModelUnavailable, StorageError, UserError
-from engine.knowledge.service import KnowledgeBase
+from engine.knowledge.service import KnowledgeBase, open_knowledge
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.facts.memory import SemanticMemory
 from engine.memory.service import Memory
@@ -143,7 +143,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     store = DuckRunStore(database)
     vectors = LanceVectors(workspace.vectors)
     embeddings = make_embeddings(settings, vectors)
-    knowledge = KnowledgeBase(
+    knowledge = open_knowledge(
         store=DuckGraphStore(database),
         folder=workspace.folder / "graph",
         clock=clock,
@@ -155,7 +155,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         store=DuckCatalogues(database),
         embeddings=embeddings,
         clock=clock,
-        graph=knowledge.view,
+        graph=knowledge.graph.view,
         usage=lambda: UsageHistory.from_episodes(memory.episode_store.episodes()),
         candidates=settings.search_candidates,
     )
@@ -191,11 +191,11 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
         proposing=Proposing(records, corrections, DirectAnswers(records, registry, knowledge, memory, planner), maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps),
-        ending=Ending(records, registry, knowledge, remembering, finder.forget_usage),
+        ending=Ending(records, registry, knowledge.claims, remembering, finder.forget_usage),
     )
     if not read_only:
         mark_interrupted(records, workspace.runs)
-    companions = [finder.warm, planner.warm, memory.episodic.warm, knowledge.view, knowledge.linker]
+    companions = [finder.warm, planner.warm, memory.episodic.warm, knowledge.graph.view, knowledge.recognising.linker]
     return Parts(
         settings=settings,
         workspace=workspace,

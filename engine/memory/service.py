@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from engine.domain.memory import (
     WorkingView,
 )
 from engine.errors import NotFoundError
-from engine.knowledge import entities
 from engine.knowledge.service import KnowledgeBase
 from engine.memory import merging, transfer
 from engine.memory.episodes.memory import EpisodicMemory
@@ -54,8 +53,8 @@ class Memory:
     def __post_init__(self) -> None:
         """Have the graph follow facts that are stated anew, and facts be joined by what the graph knows names of."""
         self.semantic.when_restated = self._restated
-        self.semantic.entities_of = self._entities_of
-        self.semantic.graph_version = self.knowledge.store.version
+        self.semantic.entities_of = self.knowledge.entities.ids
+        self.semantic.graph_version = self.knowledge.graph.store.version
 
     def recall(
         self,
@@ -197,10 +196,10 @@ class Memory:
         """
         with self._door:
             ids = list(fact_ids) or [fact.id for fact in self.semantic.facts() if not fact.retracted]
-            done = send_to_graph(self.semantic, self.knowledge.store, self._link, ids, self.knowledge.clock)
-            self.knowledge.outdate()
+            done = send_to_graph(self.semantic, self.knowledge.graph.store, self._link, ids, self.knowledge.graph.clock)
+            self.knowledge.graph.outdate()
             sent = stated_edges([self.semantic.fact(fact_id) for fact_id in done.sent], self._link)
-            return done._replace(opposed=self.knowledge.opposed(sent))
+            return done._replace(opposed=self.knowledge.claims.opposed(sent))
 
     def _pin(self, some_id: str, *, pinned: bool) -> Episode | Fact:
         if self.episode_store.episode(some_id) is not None:
@@ -229,29 +228,25 @@ class Memory:
     def _leave_graph(self, fact: Fact) -> bool:
         """Take a fact out of the graph and say whether it was there."""
         if fact.in_graph:
-            take_from_graph(self.semantic, self.knowledge.store, self._link, fact, self.knowledge.clock)
-            self.knowledge.outdate()
+            take_from_graph(self.semantic, self.knowledge.graph.store, self._link, fact, self.knowledge.graph.clock)
+            self.knowledge.graph.outdate()
         return fact.in_graph
 
     def _restated(self, *facts: Fact) -> None:
         """Have the graph state facts that changed as they are now."""
         with self._door:
-            resend(self.semantic, self.knowledge.store, self._link, facts, self.knowledge.clock)
-            self.knowledge.outdate()
+            resend(self.semantic, self.knowledge.graph.store, self._link, facts, self.knowledge.graph.clock)
+            self.knowledge.graph.outdate()
 
     def _unlearn(self, run_id: str) -> bool:
         """Take back what a run taught the graph and say whether it had taught it anything."""
-        if any(source.id == run_id and source.kind == "run" for source in self.knowledge.store.sources()):
-            self.knowledge.remove(run_id)
+        if any(source.id == run_id and source.kind == "run" for source in self.knowledge.graph.store.sources()):
+            self.knowledge.sources.remove(run_id)
             return True
         return False
 
-    def _entities_of(self, names: Collection[str]) -> dict[str, str]:
-        view = self.knowledge.view()
-        return {name: found[0].id for name, found in entities.fitting(view, names).items() if len(found) == 1}
-
     def _link(self, name: str) -> tuple[str, NodeType] | None:
-        mentions = self.knowledge.link(name)
+        mentions = self.knowledge.entities.link(name)
         whole = [m for m in mentions if m.end - m.start >= 0.8 * len(name.strip())]
         return (whole[0].node.id, whole[0].node.type) if whole else None
 

@@ -14,8 +14,8 @@ from engine.domain.plan import TaskDag
 from engine.domain.results import RunRecord
 from engine.domain.run_view import RunView
 from engine.errors import EngineError, NotFoundError
+from engine.knowledge.entities import Entities
 from engine.knowledge.learning import learn_run
-from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes.lessons import Changer, episode_of, repair_sentences
 from engine.memory.service import Memory
 from engine.settings import Settings
@@ -75,7 +75,7 @@ class Remembering:
         record = view.record
         assert view.plan is not None
         knowledge = self.memory.knowledge
-        asked = asked_about(knowledge, record.question)
+        asked = asked_about(knowledge.entities, record.question)
         episode = self._episode(view, events)
         names = [node.name for node in asked]
         kept = self.memory.episode_store.episode(episode.id)  # a run that was resumed comes here again
@@ -92,12 +92,12 @@ class Remembering:
                 episode,
                 view.plan,
                 view.results,
-                resolve=knowledge.resolver(),
+                resolve=knowledge.recognising.lookup(),
                 titles=self.titles,
                 asked=[node.id for node in asked],
             )
-            knowledge.learn(learned.source, [learned.nodes, learned.edges])
-            knowledge.view()  # so that the next question does not wait for it
+            knowledge.sources.learn(learned.source, [learned.nodes, learned.edges])
+            knowledge.graph.view()  # so that the next question does not wait for it
         return episode
 
     def _episode(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
@@ -123,10 +123,10 @@ class Remembering:
         )
 
 
-def asked_about(knowledge: KnowledgeBase, question: str) -> list[Node]:
+def asked_about(entities: Entities, question: str) -> list[Node]:
     """Return the biological entities that a question names, each once; of a name with several meanings none."""
     clear = {
-        m.node.id: m.node for m in knowledge.link(question) if not m.alternatives and m.node.type not in _NOT_BIOLOGY
+        m.node.id: m.node for m in entities.link(question) if not m.alternatives and m.node.type not in _NOT_BIOLOGY
     }
     return list(clear.values())
 

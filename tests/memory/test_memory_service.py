@@ -10,7 +10,7 @@ from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.domain.memory import Episode, Fact
 from engine.errors import NotFoundError, StorageError
-from engine.knowledge.service import KnowledgeBase
+from engine.knowledge.service import open_knowledge
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.facts.memory import SemanticMemory
 from engine.memory.service import Memory
@@ -42,16 +42,16 @@ def memory(tmp_path: Path) -> Memory:
         episode_store=episodes,
         fact_store=facts,
         conversation_store=talks,
-        knowledge=KnowledgeBase(store, tmp_path / "graph", clock, starter_wanted=False),
+        knowledge=open_knowledge(store, tmp_path / "graph", clock, starter_wanted=False),
     )
 
 
 def label(memory: Memory, sentence: str) -> str:
-    return memory.knowledge.check(sentence).claims[0].label
+    return memory.knowledge.claims.check(sentence).claims[0].label
 
 
 def source_ids(memory: Memory) -> list[str]:
-    return [source.id for source in memory.knowledge.store.sources()]
+    return [source.id for source in memory.knowledge.graph.store.sources()]
 
 
 def test_a_forgotten_fact_no_longer_grounds_a_claim_and_its_sources_others_do(memory: Memory) -> None:
@@ -109,21 +109,21 @@ def test_forgetting_a_fact_sends_nothing_that_was_not_in_the_graph(memory: Memor
     sent = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
     kept = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
     memory.to_graph([sent.id])
-    version = memory.knowledge.store.version()
+    version = memory.knowledge.graph.store.version()
     memory.forget(sent.id)
     assert source_ids(memory) == ["genes"]
     assert not memory.semantic.fact(kept.id).in_graph
-    after = memory.knowledge.store.version()
+    after = memory.knowledge.graph.store.version()
     assert after > version
     memory.forget(kept.id)
-    assert memory.knowledge.store.version() == after
+    assert memory.knowledge.graph.store.version() == after
 
 
 def test_a_fact_marked_as_sent_that_the_graph_lacks_can_be_forgotten(memory: Memory) -> None:
     one = memory.semantic.add("IL6", "activates", "STAT3", PAPER)
     other = memory.semantic.add("EGFR", "interacts with", "GRB2", PAPER)
     memory.to_graph()
-    memory.knowledge.remove("facts:pmid:1234567")
+    memory.knowledge.sources.remove("facts:pmid:1234567")
     memory.forget(one.id)
     assert source_ids(memory) == ["genes"]  # what was taken back by hand does not come in again
     assert memory.semantic.facts() == [memory.semantic.fact(other.id)]
@@ -138,7 +138,7 @@ def test_when_the_graph_cannot_be_written_the_fact_is_kept(memory: Memory, monke
         raise StorageError(message)
 
     with monkeypatch.context() as patch:
-        patch.setattr(memory.knowledge.store, "remove_source", fail)
+        patch.setattr(memory.knowledge.graph.store, "remove_source", fail)
         with pytest.raises(StorageError):
             memory.forget(fact.id)
     assert memory.semantic.fact(fact.id).in_graph
@@ -150,7 +150,7 @@ def test_when_the_graph_cannot_be_written_the_fact_is_kept(memory: Memory, monke
 def test_a_forgotten_episode_takes_what_its_run_taught_with_it(memory: Memory, episode_id: str, run_id: str) -> None:
     edges = EdgeRows()
     edges.add("Gene::3569", EdgeType.ACTIVATES, "Gene::6774")
-    memory.knowledge.learn(GraphSource(id="run_1", name="Run", kind="run"), [edges])
+    memory.knowledge.sources.learn(GraphSource(id="run_1", name="Run", kind="run"), [edges])
     memory.episodic.add(Episode(id=episode_id, at="2026-11-21T08:00:00.000Z", task="Signalling", run_id=run_id))
     memory.episodic.add(Episode(id="ep_2", at="2026-11-21T08:00:00.000Z", task="Never learned from", run_id="genes"))
     assert label(memory, "IL6 activates STAT3.") == "grounded"
@@ -165,7 +165,7 @@ def test_what_was_said_in_a_run_is_forgotten_with_its_episode_and_the_answer_say
 ) -> None:
     edges = EdgeRows()
     edges.add("Gene::3569", EdgeType.ACTIVATES, "Gene::6774")
-    memory.knowledge.learn(GraphSource(id="run_1", name="Run", kind="run"), [edges])
+    memory.knowledge.sources.learn(GraphSource(id="run_1", name="Run", kind="run"), [edges])
     memory.episodic.add(Episode(id="ep_1", at="2026-11-21T08:00:00.000Z", task="Signalling", run_id="run_1"))
     for run in ("run_1", "run_2"):
         memory.working.add("talk", "user", f"What about {run}?", run_id=run)
@@ -221,7 +221,7 @@ def test_ids_that_are_whole_texts_are_shortened_in_messages(memory: Memory) -> N
 
 def test_another_confidence_is_another_one_in_the_graph(memory: Memory) -> None:
     def confidence() -> float:
-        return memory.knowledge.edges_between("IL6", "STAT3")[0].confidence
+        return memory.knowledge.reading.edges_between("IL6", "STAT3")[0].confidence
 
     memory.semantic.add("IL6", "activates", "STAT3", PAPER, 0.8)
     memory.to_graph()
@@ -229,7 +229,7 @@ def test_another_confidence_is_another_one_in_the_graph(memory: Memory) -> None:
     fact = memory.semantic.add("IL6", "activates", "STAT3", PAPER, 0.3)
     assert confidence() == pytest.approx(0.3, abs=1e-6)
     assert memory.semantic.fact(fact.id).in_graph
-    memory.knowledge.remove("facts:pmid:1234567")
+    memory.knowledge.sources.remove("facts:pmid:1234567")
     memory.semantic.add("IL6", "activates", "STAT3", PAPER, 0.5)
     assert source_ids(memory) == ["genes"]  # what was taken back by hand does not come in again
     assert not memory.semantic.fact(fact.id).in_graph
@@ -258,7 +258,7 @@ def test_a_fact_that_comes_retracted_or_changed_leaves_or_changes_in_the_graph(m
     done = memory.import_file(path)
     assert (done.facts, done.warnings) == (3, [])
     assert label(memory, "IL6 activates STAT3.") == "ungrounded"
-    assert memory.knowledge.edges_between("EGFR", "GRB2")[0].confidence == pytest.approx(0.2, abs=1e-6)
+    assert memory.knowledge.reading.edges_between("EGFR", "GRB2")[0].confidence == pytest.approx(0.2, abs=1e-6)
     assert [(f.id, f.in_graph) for f in memory.semantic.facts()] == [
         (one.id, False), (two.id, True), ("fact_new", False),
     ]  # fmt: skip
@@ -271,7 +271,7 @@ def test_facts_are_joined_by_the_entity_that_the_graph_knows_under_several_names
     memory.semantic.add("tumor protein p53", "activates", "MDM2", "a paper")
     memory.semantic.add("TP53", "inhibits", "MDM2", "a notebook")
     assert memory.semantic.contradictions() == []
-    memory.knowledge.store.add(GraphSource(id="more", name="More", kind="generic"), [nodes])
+    memory.knowledge.graph.store.add(GraphSource(id="more", name="More", kind="generic"), [nodes])
     ((one, other),) = memory.semantic.contradictions()
     assert {one.fact.subject, other.fact.subject} == {"tumor protein p53", "TP53"}
     assert len(memory.facts("tumor protein p53")) == 2

@@ -192,9 +192,9 @@ def test_what_a_run_taught_is_listed_and_can_be_taken_back(at, workspace):
     graph = opened(workspace)._parts.knowledge
     nodes, edges = NodeRows(), EdgeRows()
     nodes.add("tool:made_up", NodeType.TOOL, "Made-up tool")
-    egfr = graph.node("EGFR").id
+    egfr = graph.entities.node("EGFR").id
     edges.add("tool:made_up", EdgeType.ASSOCIATED_WITH, egfr)
-    graph.learn(GraphSource(id="run_x1", name="Run run_x1: made up", kind="run"), [nodes, edges])
+    graph.sources.learn(GraphSource(id="run_x1", name="Run run_x1: made up", kind="run"), [nodes, edges])
 
     page = at("knowledge_graph", tab="Statistics")
     assert not page.exception

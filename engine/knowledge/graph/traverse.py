@@ -5,14 +5,15 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Collection, Sequence
+from typing import Literal
 
 import numpy as np
 
 from engine.domain.knowledge import EDGE_CODE, SYMMETRIC, EdgeType, NodeType
 from engine.errors import UserError
 from engine.knowledge.graph import kernels
-from engine.knowledge.graph.view import Direction
 
+Direction = Literal["out", "in", "both"]
 Spans = tuple[np.ndarray, np.ndarray]
 """Ranges of slots, as int32 arrays of first and past-the-last."""
 
