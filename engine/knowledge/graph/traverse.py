@@ -126,13 +126,14 @@ class Walker:
 
         None when a seed is not the number of a node.
         """
-        start = _starts(seeds, self._nodes)
         ready = self._kernels()
         if ready is None:
-            ranges, plain = self._slots.ranges(edge_types, direction), [] if start is None else start.tolist()
-            fits = start is not None and (not plain or (min(plain) >= 0 and max(plain) < self._nodes))
-            return self._walk(plain, hops, ranges) if fits else None
+            given = seeds.tolist() if isinstance(seeds, np.ndarray) else seeds
+            plain = [operator.index(seed) for seed in given]
+            fits = not plain or (min(plain) >= 0 and max(plain) < self._nodes)
+            return self._walk(plain, hops, self._slots.ranges(edge_types, direction)) if fits else None
         low, high = self._slots.spans(edge_types, direction)
+        start = _starts(seeds, self._nodes)
         if start is None:
             return None
         queue, far = self._room("queue", np.int32), self._room("far", np.int16)
@@ -240,7 +241,7 @@ class Walker:
         fresh: list[int] = []
         for node in edge:
             for low, high in ranges:
-                for near in ids[ends[node * count + low] : ends[node * count + high]].tolist():
+                for near in ids[ends[node * count + low] : ends[node * count + high]]:
                     if near not in mine:
                         mine[near] = node
                         fresh.append(near)
