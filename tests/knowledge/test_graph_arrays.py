@@ -282,7 +282,9 @@ def test_both_ways_of_walking_give_the_same_on_a_large_graph(monkeypatch: pytest
         reached = [graph.reach_steps([a, b], 2, k, d) for a, b, d, k in questions]
         many = list(range(0, 2000, 4))
         reached += [
-            graph.reach_steps(many[:400], hops, k) for hops in (0, 1, 3) for k in (None, KINDS[:1], [], ["treats"])
+            graph.reach_steps(many[:400], hops, k)
+            for hops in (0, 1, 3)
+            for k in (None, KINDS[:1], [], [EdgeType.TREATS])
         ]
         reached += [graph.reach_steps([number], 6) for number in many]
         return [

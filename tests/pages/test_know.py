@@ -206,10 +206,10 @@ def test_what_a_run_taught_is_listed_and_can_be_taken_back(at, workspace):
     assert tables[0]["Entity"].tolist() == ["Made-up tool"]
     assert tables[1][["From", "To"]].to_numpy().tolist() == [["Made-up tool", "EGFR"]]
 
-    assert "run_x1" in {source.id for source in graph.stats().sources}
+    assert "run_x1" in {source.id for source in graph.reading.stats().sources}
     page.button(key="remove_now_run_x1").click().run()
     assert not page.exception
-    assert "run_x1" not in {source.id for source in graph.stats().sources}
+    assert "run_x1" not in {source.id for source in graph.reading.stats().sources}
     assert "Run run" not in shown(page)
 
 
