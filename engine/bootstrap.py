@@ -23,7 +23,7 @@ from engine.asking.proposed_plan import PlanMaker
 from engine.asking.proposing import Proposing
 from engine.asking.suggestions import Suggestions
 from engine.errors import ModelUnavailable, StorageError, UserError
-from engine.knowledge.service import KnowledgeBase
+from engine.knowledge.service import KnowledgeBase, open_knowledge
 from engine.memory.door import MemoryDoor
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.episodes.recalling import Recalling, Usual
@@ -165,7 +165,7 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
     store = DuckRunStore(database)
     vectors = LanceVectors(workspace.vectors)
     embeddings = make_embeddings(settings, vectors)
-    knowledge = KnowledgeBase(
+    knowledge = open_knowledge(
         store=DuckGraphStore(database),
         folder=workspace.folder / "graph",
         clock=clock,
@@ -177,7 +177,7 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
         store=DuckCatalogues(database),
         embeddings=embeddings,
         clock=clock,
-        graph=knowledge.view,
+        graph=knowledge.graph.view,
         usage=lambda: UsageHistory.from_episodes(memory.episodic.store.episodes()),
         candidates=settings.search_candidates,
         shown=settings.search_results,
@@ -215,7 +215,7 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
         proposing=Proposing(records, corrections, DirectAnswers(records, registry, knowledge, memory, planner), maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps),
-        ending=Ending(records, registry, knowledge, remembering, finder.forget_usage),
+        ending=Ending(records, registry, knowledge.claims, remembering, finder.forget_usage),
     )
     if not read_only:
         mark_interrupted(records, workspace.runs)
@@ -224,6 +224,7 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
     )
     errands, suggestions, imports = Errands("warm-up", patience=WARMING_PATIENCE), Suggestions(), ImportRunner()
     first = [profiler.warm, sandbox.warm, finder.warm, planner.warm, memory.recalling.warm]
+    first += [knowledge.graph.view, knowledge.recognising.linker]
     # Threads first; what warms up ends once the worker that it may wait for is gone. None may outlive the database.
     threads = (suggestions, imports, requests, queue, records.log, sandbox)
     return EngineParts(
@@ -241,7 +242,9 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
             imports=imports,
             suggestions=suggestions,
             errands=errands,
-            warm_up=[*first, knowledge.view, knowledge.linker] if settings.warm_workers and not read_only else [],
+            warm_up=[*first, knowledge.graph.view, knowledge.recognising.linker]
+            if settings.warm_workers and not read_only
+            else [],
             closing=(*threads, profiler, vectors, errands, store, database, workspace),
         ),
     )

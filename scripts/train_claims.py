@@ -9,6 +9,7 @@ Rows are `relation, subject's type, object's type, stance, sentence` with `{S}` 
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -22,9 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from engine.domain.knowledge import SYMMETRIC, EdgeType, NodeType  # noqa: E402
-from engine.knowledge.claims.features import FIRST, SECOND, relation_features, stance_features, tokens_of  # noqa: E402
-from engine.knowledge.claims.model import FILE, STANCES, ClaimModels, Softmax, sources_hash, training_files  # noqa: E402
-from engine.knowledge.claims.relations import COLUMN, RELATIONS, family, possible  # noqa: E402
+from engine.knowledge.claims.features import FIRST, SECOND, relation_features, stance_features, tokens_of, without_loss  # noqa: E402
+from engine.knowledge.claims.model import FILE, STANCES, ClaimModels, Softmax  # noqa: E402
+from engine.knowledge.claims.relations import COLUMN, OPPOSITE, RELATIONS, family, possible  # noqa: E402
 
 RARE = 3
 """A feature enters from so many sentences on."""
@@ -44,6 +45,18 @@ class Row(NamedTuple):
     stance: str
     group: int
     """Rows of one sentence are never in different folds."""
+
+
+def training_files() -> tuple[Path, Path, Path]:
+    """Return the files that the models are made of: sentences by two authors, and frames around sentences."""
+    folder = FILE.parent
+    return folder / "sentences.tsv", folder / "more_sentences.tsv", folder / "frames.tsv"
+
+
+def sources_hash() -> str:
+    """Return the SHA-256 of the training files and the table of kinds of words."""
+    paths = (*training_files(), FILE.parent / "words.tsv")
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 def rows_of(path: Path) -> list[Row]:
@@ -89,7 +102,9 @@ def _row(relation: str, subject: str, object_: str, stance: str, sentence: str, 
     masked = sentence.replace("{S}", f" {one} ").replace("{O}", f" {two} ")
     kind = None if relation == "none" else EdgeType(relation)
     types = (NodeType(subject), NodeType(object_))
-    return Row(tokens_of(masked), one, types, kind, stance, group)
+    tokens, lost = without_loss(tokens_of(masked), *map(family, types))
+    kind = OPPOSITE.get(kind, kind) if kind and lost == one else kind
+    return Row(tokens, one, types, kind, stance, group)
 
 
 def framed(path: Path, lines: Sequence[str], each: int) -> list[Row]:

@@ -12,7 +12,7 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.proposing import Proposing
 from engine.data.service import LocalProfiler
-from engine.knowledge.service import KnowledgeBase
+from engine.knowledge.service import open_knowledge
 from engine.memory.door import MemoryDoor
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.episodes.recalling import Recalling
@@ -45,7 +45,7 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
     """Return an orchestrator on twins without a disk; there are no vectors and no past."""
     registry, clock = builtin_tools(), FrozenClock()
     settings = Settings(workspace=folder)
-    knowledge = KnowledgeBase(store=GraphStoreTwin(), folder=folder / "graph", clock=clock, starter_wanted=False)
+    knowledge = open_knowledge(store=GraphStoreTwin(), folder=folder / "graph", clock=clock, starter_wanted=False)
     episodes, facts, talks = EpisodesTwin(), FactsTwin(), ConversationsTwin()
     past, semantic = EpisodicMemory(episodes, clock), SemanticMemory(facts, clock, CountingIds())
     memory = Memory(
@@ -57,7 +57,7 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
         door=MemoryDoor(semantic, knowledge),
     )
     finder = ToolFinder(
-        specs=list(registry), store=CataloguesTwin(), embeddings=None, clock=clock, graph=knowledge.view
+        specs=list(registry), store=CataloguesTwin(), embeddings=None, clock=clock, graph=knowledge.graph.view
     )
     records = RunRecords(store, artifacts, EventLog(store, clock), clock, CountingIds(), {})
     queue, locks, planner = RunQueue(workers=1, size=5), RunLocks(), Planner(registry)
@@ -71,5 +71,7 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
         proposing=Proposing(records, corrections, DirectAnswers(records, registry, knowledge, memory, planner), maker),
         strategy=DagStrategy(records, executor, workers=1),
-        ending=Ending(records, registry, knowledge, Remembering(settings, memory, knowledge, {}), finder.forget_usage),
+        ending=Ending(
+            records, registry, knowledge.claims, Remembering(settings, memory, knowledge, {}), finder.forget_usage
+        ),
     )

@@ -35,7 +35,7 @@ class ImportCalls(Calls):
         name: str | None = None,
         organism: str = "human",
     ) -> ImportState:
-        """Begin to read files into the knowledge graph and return at once; see `KnowledgeBase.import_files`.
+        """Begin to read files into the knowledge graph and return at once; see `GraphSources.import_files`.
 
         Its steps are `reading`, with the entities and relations read so far, and `opening`, when all is stored and
         the new graph is made ready to be asked. What it stated is in the graph after its end, or nothing of it.
@@ -46,7 +46,7 @@ class ImportCalls(Calls):
         paths = [Path(path) for path in files]
 
         def work(tell: Tell, cancel: CancelToken) -> Any:
-            done = self._parts.knowledge.import_files(
+            done = self._parts.knowledge.sources.import_files(
                 fmt,
                 paths,
                 name=name,
@@ -57,7 +57,7 @@ class ImportCalls(Calls):
             tell("opening", done.nodes_read, done.edges_read)
             # It is stored: a graph that cannot be opened now says so to the next question.
             with contextlib.suppress(EngineError):
-                self._parts.knowledge.view()
+                self._parts.knowledge.graph.view()
             return done
 
         return self._parts.beside.imports.start("graph", _titles(paths), work)

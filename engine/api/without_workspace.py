@@ -53,7 +53,7 @@ def graph_formats() -> dict[str, str]:
 
 
 def term_types() -> list[str]:
-    """Return the types of entities that a list of genes can be tested against, see `KnowledgeBase.enrich`."""
+    """Return the types of entities that a list of genes can be tested against, see `GraphReading.enrich`."""
     from engine.knowledge.enrichment import NO_NEIGHBOURHOODS
 
     none = {*NO_NEIGHBOURHOODS, NodeType.GENE, NodeType.PROTEIN}

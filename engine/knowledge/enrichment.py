@@ -80,7 +80,7 @@ def enrichment(
     wanted = as_types(node_types, NodeType) or set(NodeType) - NO_NEIGHBOURHOODS
     terms, members = _memberships(view, kinds, wanted)
     listed = _numbers(view, genes, "genes")
-    inside = np.zeros(view.node_count, dtype=bool)
+    inside = np.zeros(len(view.nodes), dtype=bool)
     inside[members if background is None else _numbers(view, background, "background genes")] = True
     query = listed[inside[listed]]
     if not len(query) and background is None:
@@ -95,10 +95,10 @@ def enrichment(
         )
     keep = inside[members]
     terms, members = terms[keep], members[keep]
-    in_query = np.zeros(view.node_count, dtype=bool)
+    in_query = np.zeros(len(view.nodes), dtype=bool)
     in_query[query] = True
-    sizes = np.bincount(terms, minlength=view.node_count)
-    overlaps = np.bincount(terms[in_query[members]], minlength=view.node_count)
+    sizes = np.bincount(terms, minlength=len(view.nodes))
+    overlaps = np.bincount(terms[in_query[members]], minlength=len(view.nodes))
     tested = np.flatnonzero((sizes >= min_size) & (sizes <= max_size))
     if not len(tested):
         return []
@@ -114,7 +114,7 @@ def enrichment(
         shared = np.intersect1d(members[terms == number], query)
         found.append(
             EnrichedNode(
-                node=view.node(number),
+                node=view.nodes.node(number),
                 overlap=overlap,
                 size=size,
                 query_size=len(query),
@@ -122,7 +122,7 @@ def enrichment(
                 fold_enrichment=overlap * every / (len(query) * size),
                 p_value=float(p_values[place]),
                 p_adj=float(p_adjusted[place]),
-                members=sorted(view.node(int(gene)).name for gene in shared),
+                members=sorted(view.nodes.node(int(gene)).name for gene in shared),
             )
         )
     return found
@@ -130,23 +130,23 @@ def enrichment(
 
 def _memberships(view: GraphView, kinds: set[EdgeType], node_types: set[NodeType]) -> tuple[np.ndarray, np.ndarray]:
     """Return (neighbourhood, gene) for every membership, each pair once."""
-    rows = np.isin(view.edge_codes, [EDGE_CODE[kind] for kind in kinds])
-    heads, tails = view.heads[rows].astype(np.int64), view.tails[rows].astype(np.int64)
-    types = view.type_codes()
+    rows = np.isin(view.edges.codes, [EDGE_CODE[kind] for kind in kinds])
+    heads, tails = view.edges.heads[rows].astype(np.int64), view.edges.tails[rows].astype(np.int64)
+    types = view.nodes.types
     from_gene, to_gene = np.isin(types[heads], _GENES), np.isin(types[tails], _GENES)
     ahead, back = from_gene & ~to_gene, to_gene & ~from_gene
     terms = np.concatenate([tails[ahead], heads[back]])
     genes = np.concatenate([heads[ahead], tails[back]])
     keep = np.isin(types[terms], [NODE_CODE[kind] for kind in node_types])
     terms, genes = terms[keep], genes[keep]
-    pairs = np.unique(terms * view.node_count + genes)
-    return pairs // max(view.node_count, 1), pairs % max(view.node_count, 1)
+    pairs = np.unique(terms * len(view.nodes) + genes)
+    return pairs // max(len(view.nodes), 1), pairs % max(len(view.nodes), 1)
 
 
 def _numbers(view: GraphView, ids: Sequence[str], what: str) -> np.ndarray:
     """Return the numbers of those ids that are genes of the graph, each once."""
-    types = view.type_codes()
-    known = [number for number in map(view.number, dict.fromkeys(ids)) if number >= 0 and types[number] in _GENES]
+    types = view.nodes.types
+    known = [number for number in map(view.nodes.number, dict.fromkeys(ids)) if number >= 0 and types[number] in _GENES]
     if not known:
         near = [hit for text in list(ids)[:1] for hit in search(view, text, types=(NodeType.GENE,), top=3)]
         if not ids:

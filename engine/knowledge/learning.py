@@ -28,7 +28,7 @@ from engine.knowledge.graph.view import GraphView
 from engine.knowledge.importers.reading.ids import is_ensembl_gene, without_version
 
 Resolve = Callable[[str, NodeType], str | None]
-"""Name and expected type -> id of the node it means, or None. `engine.knowledge.resolve.Resolver` is one."""
+"""Name and expected type -> id of the node it means, or None. `engine.knowledge.lookup.EntityLookup` is one."""
 
 RECORDED = 1.0
 USED_TOGETHER = 0.8
@@ -129,7 +129,7 @@ def taught(view: GraphView, source_id: str) -> Taught:
         NotFoundError: when the graph has no such source.
     """
     numbers, rows = view.of_origin(source_id)
-    return Taught([view.node(int(number)) for number in numbers], view.edges(rows))
+    return Taught([view.nodes.node(int(number)) for number in numbers], view.edges.full(rows))
 
 
 def _name(run_id: str, task: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from engine.domain.knowledge import GraphSource
 from engine.errors import NotFoundError, UserError
-from engine.knowledge.graph.view import NamedNode
+from engine.knowledge.graph.node_table import NamedNode
 from engine.knowledge.importers.formats import FORMATS
 from engine.knowledge.importers.reading.text import shown
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from engine.domain.knowledge import NodeType
 from engine.domain.memory import Fact
-from engine.knowledge import entities
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.facts.graph_door import GraphDoor, GraphSent, graph_source
 from engine.memory.facts.memory import SemanticMemory
@@ -20,20 +19,20 @@ class MemoryDoor:
         """Have the graph follow facts that are stated anew, and facts be joined by what the graph knows names of."""
         self._facts = facts
         self.knowledge = knowledge
-        self._door = GraphDoor(facts, knowledge.store, self._link, knowledge.clock)
+        self._door = GraphDoor(facts, knowledge.graph.store, self._link, knowledge.graph.clock)
         self.moving = threading.RLock()
         """Held while facts and what the graph states of them change together; taken before the locks of the tiers."""
         facts.when_restated = self.resend
-        facts.names.entities_of = self._entities_of
-        facts.names.graph_version = knowledge.store.version
+        facts.names.entities_of = knowledge.entities.ids
+        facts.names.graph_version = knowledge.graph.store.version
 
     def to_graph(self, fact_ids: Sequence[str] = ()) -> GraphSent:
         """Send facts to the knowledge graph: those given, or all that are held; say which of them it opposes."""
         with self.moving:
             ids = list(fact_ids) or [fact.id for fact in self._facts.facts() if not fact.retracted]
             done = self._door.send(ids)
-            self.knowledge.outdate()
-            return done._replace(opposed=self.knowledge.opposed(self._door.stated_edges(done.sent)))
+            self.knowledge.graph.outdate()
+            return done._replace(opposed=self.knowledge.claims.opposed(self._door.stated_edges(done.sent)))
 
     def retract(self, fact_id: str) -> Fact:
         """Take a fact back, out of the knowledge graph too; it stays on record. Returns it.
@@ -58,12 +57,12 @@ class MemoryDoor:
         """Have the graph state facts that changed as they are now."""
         with self.moving:
             self._door.resend(facts)
-            self.knowledge.outdate()
+            self.knowledge.graph.outdate()
 
     def unlearn(self, run_id: str) -> bool:
         """Take back what a run taught the graph and say whether it had taught it anything."""
-        if any(source.id == run_id and source.kind == "run" for source in self.knowledge.store.sources()):
-            self.knowledge.remove(run_id)
+        if any(source.id == run_id and source.kind == "run" for source in self.knowledge.graph.store.sources()):
+            self.knowledge.sources.remove(run_id)
             return True
         return False
 
@@ -71,14 +70,10 @@ class MemoryDoor:
         """Take a fact out of the graph and say whether it was there."""
         if fact.in_graph:
             self._door.take(fact)
-            self.knowledge.outdate()
+            self.knowledge.graph.outdate()
         return fact.in_graph
 
-    def _entities_of(self, names: Collection[str]) -> dict[str, str]:
-        view = self.knowledge.view()
-        return {name: found[0].id for name, found in entities.fitting(view, names).items() if len(found) == 1}
-
     def _link(self, name: str) -> tuple[str, NodeType] | None:
-        mentions = self.knowledge.link(name)
+        mentions = self.knowledge.entities.link(name)
         whole = [m for m in mentions if m.end - m.start >= 0.8 * len(name.strip())]
         return (whole[0].node.id, whole[0].node.type) if whole else None

@@ -148,8 +148,8 @@ def _strong_links(
 
 def _knowledge_links(index: ToolIndex, graph: GraphView, name: str) -> Iterable[Link]:
     """Yield tools that the knowledge graph joins with this one, directly or over one entity that is no hub."""
-    start = graph.number(f"tool:{name}")
-    if start < 0 or graph.degree(start) > LARGEST_NODE:
+    start = graph.nodes.number(f"tool:{name}")
+    if start < 0 or graph.nodes.degree(start) > LARGEST_NODE:
         return
     entities: list[int] = []
     count = 0
@@ -161,16 +161,16 @@ def _knowledge_links(index: ToolIndex, graph: GraphView, name: str) -> Iterable[
             count += 1
             yield Link(tool, "knowledge")
     for entity in entities[:PER_GROUP]:
-        if graph.degree(entity) > LARGEST_NODE:
+        if graph.nodes.degree(entity) > LARGEST_NODE:
             continue
         for other in dict.fromkeys(graph.adjacent(entity).numbers.tolist()[:PER_NODE]):
             tool = _tool_row(index, graph, other) if other != start else None
             if tool is not None:
-                yield Link(tool, "knowledge", graph.node(entity).name)
+                yield Link(tool, "knowledge", graph.nodes.node(entity).name)
 
 
 def _tool_row(index: ToolIndex, graph: GraphView, number: int) -> int | None:
-    identity = graph.node(number).id
+    identity = graph.nodes.node(number).id
     return index.rows.get(identity.removeprefix("tool:")) if identity.startswith("tool:") else None
 
 

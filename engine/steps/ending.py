@@ -11,7 +11,7 @@ from engine.domain.report import Report
 from engine.domain.results import RunRecord, RunStatus, Usage
 from engine.domain.run_view import RunView
 from engine.errors import StorageError
-from engine.knowledge.service import KnowledgeBase
+from engine.knowledge.grounding.checker import ClaimChecker
 from engine.runs.records import RunRecords
 from engine.steps.grounder import ground_claims, ground_findings
 from engine.steps.remember import Remembering
@@ -27,7 +27,7 @@ class Ending:
 
     records: RunRecords
     registry: ToolRegistry
-    knowledge: KnowledgeBase
+    claims: ClaimChecker
     remembering: Remembering
     when_remembered: Callable[[], object]
     """Called after a run was remembered, for those who keep counts of past runs."""
@@ -77,7 +77,7 @@ class Ending:
         for found in report.findings:
             emit(ClaimChecked(run_id=run_id, claim=found.text, label=found.grounding, evidence=found.evidence))
         try:
-            checked = ground_claims(report, self.knowledge.check_findings)
+            checked = ground_claims(report, self.claims.check_findings)
         except Exception as err:  # noqa: BLE001 - a border: the numbers are right whether or not they can be looked up
             _log.warning("The claims of run %s could not be checked", run_id, exc_info=err)
             message = f"The report's claims could not be checked against the knowledge graph: {err}"

@@ -14,6 +14,7 @@ from engine.domain.plan import TaskDag
 from engine.domain.results import RunRecord
 from engine.domain.run_view import RunView
 from engine.errors import EngineError, NotFoundError
+from engine.knowledge.entities import Entities
 from engine.knowledge.learning import learn_run
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes.lessons import Changer, episode_of, repair_sentences
@@ -75,8 +76,7 @@ class Remembering:
     def _keep(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
         record = view.record
         assert view.plan is not None
-        knowledge = self.knowledge
-        asked = asked_about(knowledge, record.question)
+        asked = asked_about(self.knowledge.entities, record.question)
         episode = self._episode(view, events)
         names = [node.name for node in asked]
         kept = self.memory.episodic.store.episode(episode.id)  # a run that was resumed comes here again
@@ -93,12 +93,12 @@ class Remembering:
                 episode,
                 view.plan,
                 view.results,
-                resolve=knowledge.resolver(),
+                resolve=self.knowledge.recognising.lookup(),
                 titles=self.titles,
                 asked=[node.id for node in asked],
             )
-            knowledge.learn(learned.source, [learned.nodes, learned.edges])
-            knowledge.view()  # so that the next question does not wait for it
+            self.knowledge.sources.learn(learned.source, [learned.nodes, learned.edges])
+            self.knowledge.graph.view()  # so that the next question does not wait for it
         return episode
 
     def _episode(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
@@ -124,10 +124,10 @@ class Remembering:
         )
 
 
-def asked_about(knowledge: KnowledgeBase, question: str) -> list[Node]:
+def asked_about(entities: Entities, question: str) -> list[Node]:
     """Return the biological entities that a question names, each once; of a name with several meanings none."""
     clear = {
-        m.node.id: m.node for m in knowledge.link(question) if not m.alternatives and m.node.type not in _NOT_BIOLOGY
+        m.node.id: m.node for m in entities.link(question) if not m.alternatives and m.node.type not in _NOT_BIOLOGY
     }
     return list(clear.values())
 

@@ -15,11 +15,11 @@ import duckdb
 import pytest
 
 from engine.api import open_engine
+from engine.api.knowledge import KnowledgeCalls
 from engine.cli.know import output as know_output
 from engine.cli.main import main
 from engine.domain.encoding.plain_json import json_text
 from engine.errors import WorkspaceInUse
-from engine.knowledge.service import KnowledgeBase
 from storage import faults
 
 ROOT = Path(__file__).parents[2]
@@ -141,7 +141,7 @@ def test_an_interruption_says_what_is_left_of_what_was_going_on(call, monkeypatc
         raise KeyboardInterrupt
 
     for name in ("import_files", "fetch", "stats"):
-        monkeypatch.setattr(KnowledgeBase, name, interrupted)
+        monkeypatch.setattr(KnowledgeCalls, name, interrupted)
     code, _, err = call(*words)
     assert code == 4
     assert message in err

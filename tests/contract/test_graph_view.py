@@ -102,28 +102,28 @@ def view(build: Build) -> GraphView:
 
 
 def test_it_counts_its_nodes_and_edges(view: GraphView) -> None:
-    assert (view.node_count, view.edge_count, view.version) == (5, 7, 1)
+    assert (len(view.nodes), len(view.edges), view.version) == (5, 7, 1)
 
 
 def test_numbers_and_ids_belong_together(view: GraphView) -> None:
-    assert sorted(view.number(node.id) for node in NODES) == list(range(5))
-    assert [view.node(view.number(node.id)) for node in NODES] == NODES
+    assert sorted(view.nodes.number(node.id) for node in NODES) == list(range(5))
+    assert [view.nodes.node(view.nodes.number(node.id)) for node in NODES] == NODES
     for unknown in ("", "gene::1956", "Gene::19", "Gene::19566", "\ud800", "x" * 10_000):
-        assert view.number(unknown) == -1
+        assert view.nodes.number(unknown) == -1
 
 
 def test_types(view: GraphView) -> None:
-    codes = view.type_codes()
+    codes = view.nodes.types
     assert codes.dtype == np.uint8
     for node in NODES:
-        number = view.number(node.id)
-        assert view.node_type(number) == node.type == NODE_TYPES[codes[number]]
+        number = view.nodes.number(node.id)
+        assert view.nodes.node_type(number) == node.type == NODE_TYPES[codes[number]]
     with pytest.raises(ValueError):
         codes[0] = 3
 
 
 def test_all_names_are_listed(view: GraphView) -> None:
-    listed = list(view.named_nodes())
+    listed = list(view.nodes.named())
     assert [node.number for node in listed] == list(range(5))
     assert {(n.id, n.type, n.name, tuple(n.aliases), tuple(n.xrefs)) for n in listed} == {
         (n.id, n.type, n.name, tuple(n.aliases), tuple(n.xrefs)) for n in NODES
@@ -131,12 +131,12 @@ def test_all_names_are_listed(view: GraphView) -> None:
 
 
 def relations(view: GraphView, node_id: str, *args: object) -> list[str]:
-    found = view.adjacent(view.number(node_id), *args)  # type: ignore[arg-type]
+    found = view.adjacent(view.nodes.number(node_id), *args)  # type: ignore[arg-type]
     assert len(found) == len(found.numbers) == len(found.types) == len(found.rows)
     assert (found.numbers.dtype, found.types.dtype, found.rows.dtype) == (np.int32, np.uint8, np.int64)
-    edges = view.edges(found.rows)
+    edges = view.edges.full(found.rows)
     for other, code, one in zip(found.numbers, found.types, edges, strict=True):
-        assert {one.source, one.target} == {node_id, view.node(int(other)).id}
+        assert {one.source, one.target} == {node_id, view.nodes.node(int(other)).id}
         assert EDGE_TYPES[code] == one.type
     return sorted(one.relation for one in edges)
 
@@ -158,41 +158,41 @@ def test_edges_at_a_node(view: GraphView) -> None:
 def test_an_edge_from_a_node_to_itself_is_one_edge(view: GraphView) -> None:
     for direction in ("out", "in", "both"):
         assert relations(view, "Gene::2885", [EdgeType.REGULATES], direction) == ["self"]
-    assert view.degree(view.number("Gene::2885")) == 2
-    assert view.degree(view.number("Gene::1956")) == 5
+    assert view.nodes.degree(view.nodes.number("Gene::2885")) == 2
+    assert view.nodes.degree(view.nodes.number("Gene::1956")) == 5
 
 
 def test_edges_between_two_nodes(view: GraphView) -> None:
-    a, b = view.number("DB00317"), view.number("Gene::1956")
+    a, b = view.nodes.number("DB00317"), view.nodes.number("Gene::1956")
     for pair in ((a, b), (b, a)):
         rows = view.rows_between(*pair)
         assert rows.dtype == np.int64
-        assert sorted(one.relation for one in view.edges(rows)) == ["CbG", "CdG"]
-    assert len(view.rows_between(a, view.number("lonely"))) == 0
-    assert [one.relation for one in view.edges(view.rows_between(b, b))] == ["dimer"]
+        assert sorted(one.relation for one in view.edges.full(rows)) == ["CbG", "CdG"]
+    assert len(view.rows_between(a, view.nodes.number("lonely"))) == 0
+    assert [one.relation for one in view.edges.full(view.rows_between(b, b))] == ["dimer"]
 
 
 def test_edges_in_full_in_the_order_asked(view: GraphView) -> None:
-    rows = view.rows_between(view.number("DB00317"), view.number("Gene::1956"))
-    assert view.edges(rows[::-1]) == view.edges(rows)[::-1]
-    assert sorted(view.edges(range(7)), key=str) == sorted(EDGES, key=str)
-    assert view.edges([]) == []
+    rows = view.rows_between(view.nodes.number("DB00317"), view.nodes.number("Gene::1956"))
+    assert view.edges.full(rows[::-1]) == view.edges.full(rows)[::-1]
+    assert sorted(view.edges.full(range(7)), key=str) == sorted(EDGES, key=str)
+    assert view.edges.full([]) == []
 
 
 def test_sources_have_names(view: GraphView) -> None:
-    assert view.source_name("s1") == "Source one"
-    assert view.source_name("unknown") == "unknown"
+    assert view.edges.source_name("s1") == "Source one"
+    assert view.edges.source_name("unknown") == "unknown"
 
 
 def test_an_empty_graph(build: Build) -> None:
     view = build([], [])
-    assert (view.node_count, view.edge_count, view.number("x"), list(view.named_nodes())) == (0, 0, -1, [])
-    assert len(view.type_codes()) == 0
+    assert (len(view.nodes), len(view.edges), view.nodes.number("x"), list(view.nodes.named())) == (0, 0, -1, [])
+    assert len(view.nodes.types) == 0
 
 
 def test_nodes_without_edges(build: Build) -> None:
     view = build(NODES, [])
-    assert (view.node_count, view.edge_count, view.degree(0), len(view.adjacent(0))) == (5, 0, 0, 0)
+    assert (len(view.nodes), len(view.edges), view.nodes.degree(0), len(view.adjacent(0))) == (5, 0, 0, 0)
 
 
 def test_many_threads_read_the_same(view: GraphView) -> None:
@@ -233,7 +233,7 @@ def test_adjacency_is_what_the_edges_say(build: Build, triples: list, kinds: set
             if hit and (kinds is None or one.type in kinds):
                 want.append(one.relation)
         assert relations(view, name, kinds, direction) == sorted(want)
-        assert view.degree(view.number(name)) == sum(name in (one.source, one.target) for one in edges)
+        assert view.nodes.degree(view.nodes.number(name)) == sum(name in (one.source, one.target) for one in edges)
 
 
 def test_the_cache_is_in_the_folder(tmp_path: Path) -> None:
@@ -245,17 +245,17 @@ def test_the_cache_is_in_the_folder(tmp_path: Path) -> None:
 
 
 def test_columns_say_the_same_as_edges_one_by_one(view: GraphView) -> None:
-    rows = np.arange(view.edge_count)
-    edges = view.edges(rows)
-    assert [view.number(one.source) for one in edges] == view.heads.tolist()
-    assert [view.number(one.target) for one in edges] == view.tails.tolist()
-    assert [one.type for one in edges] == [EDGE_TYPES[code] for code in view.edge_codes]
-    assert view.confidences(rows).tolist() == pytest.approx([one.confidence for one in edges])
-    assert view.degrees.tolist() == [view.degree(number) for number in range(view.node_count)]
+    rows = np.arange(len(view.edges))
+    edges = view.edges.full(rows)
+    assert [view.nodes.number(one.source) for one in edges] == view.edges.heads.tolist()
+    assert [view.nodes.number(one.target) for one in edges] == view.edges.tails.tolist()
+    assert [one.type for one in edges] == [EDGE_TYPES[code] for code in view.edges.codes]
+    assert view.edges.confidences(rows).tolist() == pytest.approx([one.confidence for one in edges])
+    assert view.nodes.degrees.tolist() == [view.nodes.degree(number) for number in range(len(view.nodes))]
 
 
 def test_edges_at_many_nodes_are_those_at_each(view: GraphView) -> None:
-    numbers = np.arange(view.node_count)
+    numbers = np.arange(len(view.nodes))
     owners, near, rows = view.adjacent_many(numbers, [EdgeType.INTERACTS_WITH, EdgeType.TREATS])
     for number in numbers.tolist():
         one = view.adjacent(number, [EdgeType.INTERACTS_WITH, EdgeType.TREATS])
@@ -267,12 +267,12 @@ def test_edges_at_many_nodes_are_those_at_each(view: GraphView) -> None:
 
 
 def test_walks(view: GraphView) -> None:
-    drug, disease, partner, lonely = map(view.number, ("DB00317", "DOID:1324", "Gene::2885", "lonely"))
+    drug, disease, partner, lonely = map(view.nodes.number, ("DB00317", "DOID:1324", "Gene::2885", "lonely"))
     found, steps = view.reach_steps([drug], 2)
     assert dict(zip(found.tolist(), steps.tolist(), strict=True)) == {
-        drug: 0, disease: 1, view.number("Gene::1956"): 1, partner: 2,
+        drug: 0, disease: 1, view.nodes.number("Gene::1956"): 1, partner: 2,
     }  # fmt: skip
-    assert view.shortest(drug, partner) == [drug, view.number("Gene::1956"), partner]
+    assert view.shortest(drug, partner) == [drug, view.nodes.number("Gene::1956"), partner]
     assert view.shortest(drug, partner, max_hops=1) is None
     assert view.shortest(drug, lonely) is None
     assert view.shortest(disease, drug, None, "out") is None
@@ -287,15 +287,15 @@ def test_what_a_source_states_is_found_by_it(view: GraphView) -> None:
 
 
 def test_nodes_outlive_their_view(view: GraphView) -> None:
-    nodes = view.nodes_apart()
-    number = view.number("Gene::1956")
-    assert (nodes.node(number), nodes.degree(number)) == (view.node(number), view.degree(number))
+    nodes = view.nodes.apart()
+    number = view.nodes.number("Gene::1956")
+    assert (nodes.node(number), nodes.degree(number)) == (view.nodes.node(number), view.nodes.degree(number))
 
 
 def test_names_are_told_apart_by_their_key(build: Build) -> None:
-    key = build(NODES, EDGES).names_key()
-    assert build(NODES, EDGES[:2]).names_key() == key
-    assert build([NODES[0].model_copy(update={"name": "HER1"}), *NODES[1:]], EDGES).names_key() != key
+    key = build(NODES, EDGES).nodes.key()
+    assert build(NODES, EDGES[:2]).nodes.key() == key
+    assert build([NODES[0].model_copy(update={"name": "HER1"}), *NODES[1:]], EDGES).nodes.key() != key
     fewer = [node for node in NODES if node.type is not NodeType.SYMPTOM]
-    assert build(fewer, EDGES).names_key() == build(NODES, EDGES).names_key([NodeType.SYMPTOM])
-    assert [named.name for named in build(NODES, EDGES).named_nodes([1, 0])] == [NODES[1].name, NODES[0].name]
+    assert build(fewer, EDGES).nodes.key() == build(NODES, EDGES).nodes.key([NodeType.SYMPTOM])
+    assert [named.name for named in build(NODES, EDGES).nodes.named([1, 0])] == [NODES[1].name, NODES[0].name]

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from engine.domain.knowledge import EdgeType, NodeType
 from engine.knowledge.claims.clauses import SentenceParts
 from engine.knowledge.claims.features import FIRST, SECOND, relation_features, tokens_of
-from engine.knowledge.claims.model import FILE, model, sources_hash
+from engine.knowledge.claims.model import FILE, model
 from engine.knowledge.claims.relations import possible, sense_of
 from engine.knowledge.claims.statements import Read, Statement, read_text
 from engine.knowledge.linking.linker import EntityLinker
+from scripts.train_claims import sources_hash
 
 LINKER = EntityLinker(small_graph())
 
@@ -112,6 +113,9 @@ def test_a_sentence_about_one_entity_is_passed_over() -> None:
         ("In the liver, EGFR and CAT are raised.", ["liver upregulates EGFR", "liver upregulates CAT"]),
         ("Simvastatin and aspirin bind HMGCR and PTGS1, respectively.",
          ["Simvastatin binds HMGCR", "Acetylsalicylic acid binds PTGS1"]),
+        ("Simvastatin and aspirin raise and lower TNF, respectively.", []),  # which verb is whose is not told
+        ("Loss of TP53 activates EGFR.", ["TP53 inhibits EGFR"]),
+        ("Deletion of TP53 silences EGFR.", ["TP53 activates EGFR"]),
         ("Simvastatin (DB00641) binds HMGCR (Entrez gene 3156).", ["Simvastatin binds HMGCR"]),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from engine.adapters.fakes import FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import NotFoundError, UserError
-from engine.knowledge.service import KnowledgeBase
+from engine.knowledge.service import KnowledgeBase, open_knowledge
 from storage.graph.twin import GraphStoreTwin
 
 NODES = [
@@ -40,7 +40,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     edges.add("Gene::7157", EdgeType.INVOLVED_IN, "pathway:a")
     store = GraphStoreTwin()
     store.add(GraphSource(id="s", name="s", kind="tables"), [nodes, edges])
-    return KnowledgeBase(store, tmp_path_factory.mktemp("graph"), FrozenClock(), starter_wanted=False)
+    return open_knowledge(store, tmp_path_factory.mktemp("graph"), FrozenClock(), starter_wanted=False)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     ],
 )
 def test_what_is_typed_is_the_one_node_that_is_meant(base: KnowledgeBase, text: str, found: str) -> None:
-    assert base.node(text).id == found
+    assert base.entities.node(text).id == found
 
 
 @pytest.mark.parametrize(
@@ -97,10 +97,10 @@ def test_several_that_fit_equally_are_named_and_none_is_taken(
     base: KnowledgeBase, text: str, choices: set[str]
 ) -> None:
     if len(choices) == 1:  # one is written more like it
-        assert {base.node(text).id} == choices
+        assert {base.entities.node(text).id} == choices
         return
     with pytest.raises(NotFoundError, match="can be 2 entities") as told:
-        base.node(text)
+        base.entities.node(text)
     assert set(told.value.details["choices"]) == choices
     assert all(choice in told.value.message for choice in choices)
     assert "Give the id" in told.value.advice
@@ -109,43 +109,43 @@ def test_several_that_fit_equally_are_named_and_none_is_taken(
 @pytest.mark.parametrize("text", ["1612", "GO:0000001", "ENSG00000000001", "nope", "x" * 300_000, "y z " * 100_000])
 def test_what_is_not_there_is_told_in_a_short_sentence(base: KnowledgeBase, text: str) -> None:
     with pytest.raises(NotFoundError) as told:
-        base.node(text)
+        base.entities.node(text)
     assert len(told.value.message) + len(told.value.advice) < 500
     assert told.value.advice
 
 
 def test_an_identifier_without_its_prefix_is_searched_too(base: KnowledgeBase) -> None:
-    assert [hit.node.id for hit in base.search("ENSG00000141510")] == ["Gene::7157"]
-    assert [hit.node.id for hit in base.search("ensg00000141510.3")] == ["Gene::7157"]
-    assert base.search("ENSG00000141510", types=[NodeType.DRUG]) == []
+    assert [hit.node.id for hit in base.entities.search("ENSG00000141510")] == ["Gene::7157"]
+    assert [hit.node.id for hit in base.entities.search("ensg00000141510.3")] == ["Gene::7157"]
+    assert base.entities.search("ENSG00000141510", types=[NodeType.DRUG]) == []
 
 
 def test_questions_take_names_in_any_spelling(base: KnowledgeBase) -> None:
-    assert [edge.target for edge in base.edges_between("tp-53", "pathway:a")] == ["pathway:a"]
-    assert base.neighbours("ENSG00000141510", hops=1).nodes
-    assert base.gene_ids(["tp-53", "il 6", "shared_name", "imatinib"]) == ["Gene::7157", "Gene::3569"]
-    assert base.unknown_genes(["her-2", "shared_name", "nope"]) == ["shared_name", "nope"]
+    assert [edge.target for edge in base.reading.edges_between("tp-53", "pathway:a")] == ["pathway:a"]
+    assert base.reading.neighbours("ENSG00000141510", hops=1).nodes
+    assert base.entities.gene_ids(["tp-53", "il 6", "shared_name", "imatinib"]) == ["Gene::7157", "Gene::3569"]
+    assert base.entities.unknown_genes(["her-2", "shared_name", "nope"]) == ["shared_name", "nope"]
 
 
 def test_the_same_file_under_another_name_is_refused_unless_asked_for(tmp_path: Path) -> None:
-    knowledge = KnowledgeBase(GraphStoreTwin(), tmp_path / "graph", FrozenClock(), starter_wanted=False)
+    knowledge = open_knowledge(GraphStoreTwin(), tmp_path / "graph", FrozenClock(), starter_wanted=False)
     nodes, edges = tmp_path / "nodes.tsv", tmp_path / "edges.tsv"
     nodes.write_text("id\ttype\tname\na\tgene\tAAA1\nb\tdrug\tbbb\n")
     edges.write_text("source\ttype\ttarget\nb\ttargets\ta\n")
-    first = knowledge.import_files("tables", [nodes, edges], name="first")
+    first = knowledge.sources.import_files("tables", [nodes, edges], name="first")
     copy = tmp_path / "copy.tsv"
     copy.write_bytes(edges.read_bytes())
     with pytest.raises(UserError, match=r"copy\.tsv is in the graph already.*tables:first") as told:
-        knowledge.import_files("tables", [copy], name="second")
+        knowledge.sources.import_files("tables", [copy], name="second")
     assert told.value.details["source"] == first.source.id
     assert "--even-so" in told.value.advice
-    assert len(knowledge.edges_between("a", "b")) == 1
-    assert knowledge.import_files("tables", [nodes, edges], name="first").unchanged
-    assert knowledge.import_files("tables", [copy], name="second", even_so=True).edges_added == 1
-    knowledge.remove(first.source.id)
-    knowledge.remove("tables:second")
-    knowledge.import_files("tables", [nodes, copy], name="third")
+    assert len(knowledge.reading.edges_between("a", "b")) == 1
+    assert knowledge.sources.import_files("tables", [nodes, edges], name="first").unchanged
+    assert knowledge.sources.import_files("tables", [copy], name="second", even_so=True).edges_added == 1
+    knowledge.sources.remove(first.source.id)
+    knowledge.sources.remove("tables:second")
+    knowledge.sources.import_files("tables", [nodes, copy], name="third")
     for unknown in ("tables:first", "x" * 300_000):
         with pytest.raises(NotFoundError, match="There is no source") as gone:
-            knowledge.remove(unknown)
+            knowledge.sources.remove(unknown)
         assert len(gone.value.message) < 200

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from engine.domain.knowledge import SYMMETRIC, EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import NotFoundError, UserError
 from engine.knowledge.graph import arrays, csr, kernels
-from engine.knowledge.graph.csr import CsrGraph, open_graph
+from engine.knowledge.graph.csr import open_graph
+from engine.knowledge.graph.view import GraphView
 from storage.graph.twin import GraphStoreTwin
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,8 +69,8 @@ def built(store: GraphStoreTwin, folder: Path, monkeypatch: pytest.MonkeyPatch) 
         patch.setattr(csr, "build", build)
         graph = open_graph(store, folder)
     assert graph.version == store.version()
-    assert [graph.node(n).id for n in graph.reach([0], 3)] == ["n0", "n1", "n2", "n3"]
-    assert [edge.relation for edge in graph.edges([0, 1, 2])] == ["0", "1", "2"]
+    assert [graph.nodes.node(n).id for n in graph.reach([0], 3)] == ["n0", "n1", "n2", "n3"]
+    assert [edge.relation for edge in graph.edges.full([0, 1, 2])] == ["0", "1", "2"]
     return bool(made)
 
 
@@ -82,10 +83,15 @@ def test_a_changed_graph_is_a_new_view_and_the_old_files_go(store: GraphStoreTwi
     old = open_graph(store, tmp_path)
     add(store, [(0, EdgeType.BINDS, 5)], 8, "t")
     new = open_graph(store, tmp_path)
-    assert (old.edge_count, new.edge_count) == (3, 4)
+    assert (len(old.edges), len(new.edges)) == (3, 4)
     assert [child.name for child in tmp_path.iterdir()] == [str(store.version())]
-    assert [old.node(n).name for n in old.reach([3], 3)] == ["Gene 0", "Gene 1", "Gene 2", "Gene 3"]  # still readable
-    assert old.edges([2])[0].relation == "2"
+    assert [old.nodes.node(n).name for n in old.reach([3], 3)] == [
+        "Gene 0",
+        "Gene 1",
+        "Gene 2",
+        "Gene 3",
+    ]  # still readable
+    assert old.edges.full([2])[0].relation == "2"
 
 
 def test_another_graph_of_the_same_version_is_not_mistaken(tmp_path: Path) -> None:
@@ -228,7 +234,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def test_reach_is_that_of_networkx(
     engine: str, triples: list, seeds: list, hops: int, kinds: Any, direction: Any
 ) -> None:
-    graph = CsrGraph(csr.build(make(triples).columns()), 1)
+    graph = GraphView(csr.build(make(triples).columns()), 1)
     want: dict[int, int] = {}
     for seed in seeds:
         for node, steps in nx.single_source_shortest_path_length(peer(triples, kinds, direction), seed, hops).items():
@@ -250,7 +256,7 @@ def test_reach_is_that_of_networkx(
 def test_shortest_is_as_long_as_that_of_networkx(
     engine: str, triples: list, ends: tuple[int, int], kinds: Any, direction: Any, most: int
 ) -> None:
-    graph = CsrGraph(csr.build(make(triples).columns()), 1)
+    graph = GraphView(csr.build(make(triples).columns()), 1)
     other = peer(triples, kinds, direction)
     found = graph.shortest(*ends, kinds, direction, most)
     length = nx.shortest_path_length(other, *ends) if nx.has_path(other, *ends) else None
@@ -266,13 +272,20 @@ def test_both_ways_of_walking_give_the_same_on_a_large_graph(monkeypatch: pytest
     chance = np.random.default_rng(3)
     kinds = [KINDS[i] for i in chance.integers(0, 3, 6000)]
     ends = (chance.random((6000, 2)) ** 3 * 2000).astype(int)  # some nodes are hubs
-    graph = CsrGraph(
+    graph = GraphView(
         csr.build(make([(a, k, b) for (a, b), k in zip(ends.tolist(), kinds, strict=True)], 2000).columns()), 1
     )
     questions = [(int(a), int(b), d, k) for a, b in chance.integers(0, 2000, (40, 2)) for d in ("out", "both") for k in (None, KINDS[:1])]  # fmt: skip
 
     def answers() -> list[Any]:
         reached = [graph.reach_steps([a, b], 2, k, d) for a, b, d, k in questions]
+        many = list(range(0, 2000, 4))
+        reached += [
+            graph.reach_steps(many[:400], hops, k)
+            for hops in (0, 1, 3)
+            for k in (None, KINDS[:1], [], [EdgeType.TREATS])
+        ]
+        reached += [graph.reach_steps([number], 6) for number in many]
         return [
             [(n.tolist(), s.tolist()) for n, s in reached],
             [graph.shortest(a, b, k, d) for a, b, d, k in questions],
@@ -290,11 +303,11 @@ def test_numbers_that_are_no_nodes_are_refused(engine: str, store: GraphStoreTwi
     calls = [
         lambda n: graph.reach([0, n]),
         lambda n: graph.shortest(0, n),
-        graph.node,
+        graph.nodes.node,
         graph.adjacent,
-        graph.degree,
+        graph.nodes.degree,
         lambda n: graph.rows_between(0, n),
-        lambda n: graph.edges([n]),
+        lambda n: graph.edges.full([n]),
     ]
     for wrong in (-1, 8, 2**40):
         for call in calls:
@@ -311,7 +324,7 @@ def test_without_numba_the_answers_stay(monkeypatch: pytest.MonkeyPatch, store: 
 
     monkeypatch.setattr(kernels, "_compile", broken)
     graph = open_graph(store, tmp_path)
-    assert not graph.warm()
+    assert not kernels.load()
     assert graph.reach([0], 1).tolist() == [0, 1]
     assert graph.shortest(0, 3) == [0, 1, 2, 3]
 
@@ -322,7 +335,7 @@ def test_an_identifier_stands_for_a_name_only_until_a_source_gives_one(tmp_path:
         rows = NodeRows()
         rows.add("GO:0006915", NodeType.GO_TERM, name)
         store.add(GraphSource(id=source, name=source, kind="generic"), [rows])
-        node = open_graph(store, tmp_path).node(0)
+        node = open_graph(store, tmp_path).nodes.node(0)
         assert node.name == ("GO:0006915" if source == "annotations" else "apoptotic process")
     assert node.aliases == ["apoptosis"]
 
@@ -349,7 +362,7 @@ def test_a_number_too_large_is_no_other_node(
         assert kernels.load()
     else:
         monkeypatch.setattr(kernels, "_loaded", None)
-    graph = CsrGraph(csr.build(store.columns()), 1)
+    graph = GraphView(csr.build(store.columns()), 1)
     wrong = next(int(seed) for seed in seeds if not 0 <= int(seed) < 8)
     with pytest.raises(NotFoundError, match=f"none with the number {wrong}"):
         graph.reach(seeds)
@@ -361,7 +374,7 @@ def test_a_number_too_large_is_no_other_node(
 
 
 def test_what_is_no_type_of_edge_is_said(store: GraphStoreTwin) -> None:
-    graph = CsrGraph(csr.build(store.columns()), 1)
+    graph = GraphView(csr.build(store.columns()), 1)
     for ask in (
         lambda kinds: graph.reach([0], 1, kinds),
         lambda kinds: graph.shortest(0, 3, kinds),

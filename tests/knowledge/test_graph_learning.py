@@ -196,12 +196,12 @@ def test_what_was_learned_can_be_reviewed_and_taken_back(tmp_path: Path) -> None
     assert len(shown.edges) == 13
     assert {edge.origin for edge in shown.edges} == {"run_1"}
     assert {edge.confidence for edge in shown.edges} == {1.0, 0.8, 0.6}
-    nodes = [view.node(number) for number in range(view.node_count)]
-    in_memory = GraphTwin(nodes, view.edges(range(view.edge_count)), store.sources())
+    nodes = [view.nodes.node(number) for number in range(len(view.nodes))]
+    in_memory = GraphTwin(nodes, view.edges.full(range(len(view.edges))), store.sources())
     assert taught(in_memory, "run_1") == shown
     store.remove_source("run_1")
     after = open_graph(store, tmp_path)
-    assert (after.node_count, after.edge_count) == (before.node_count, before.edge_count)
+    assert (len(after.nodes), len(after.edges)) == (len(before.nodes), len(before.edges))
     with pytest.raises(NotFoundError, match="no source 'run_1'"):
         taught(after, "run_1")
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from engine.adapters.fakes import FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.knowledge.graph import csr, search
-from engine.knowledge.graph.csr import CsrGraph
 from engine.knowledge.graph.search_names import Names
+from engine.knowledge.graph.view import GraphView
 from engine.knowledge.linking.linker import EntityLinker
-from engine.knowledge.service import KnowledgeBase
+from engine.knowledge.service import KnowledgeBase, open_knowledge
 from storage.graph.twin import GraphStoreTwin
 
 T = NodeType
@@ -55,32 +55,32 @@ def base(tmp_path: Path) -> KnowledgeBase:
     store = GraphStoreTwin()
     store.add(source("genes", "generic"), rows(GENES, [("Compound::DB00317", EdgeType.BINDS, "Gene::1956")]))
     store.add(source("run_0"), run(0))
-    return KnowledgeBase(store, tmp_path / "graph", FrozenClock(), starter_wanted=False)
+    return open_knowledge(store, tmp_path / "graph", FrozenClock(), starter_wanted=False)
 
 
 def use(base: KnowledgeBase) -> None:
     """Ask everything that keeps something between questions."""
-    assert base.search("EGFR")[0].node.id == "Gene::1956"
-    assert [m.node.id for m in base.link("Gefitinib binds EGFR.")] == ["Compound::DB00317", "Gene::1956"]
-    assert base.gene_ids(["EGFR"]) == ["Gene::1956"]
-    assert base.check("Gefitinib binds EGFR.").claims
+    assert base.entities.search("EGFR")[0].node.id == "Gene::1956"
+    assert [m.node.id for m in base.entities.link("Gefitinib binds EGFR.")] == ["Compound::DB00317", "Gene::1956"]
+    assert base.entities.gene_ids(["EGFR"]) == ["Gene::1956"]
+    assert base.claims.check("Gefitinib binds EGFR.").claims
     for thread in threading.enumerate():
         if thread.name == "biodesk-linker":
             thread.join(20)
 
 
 def test_a_version_that_was_searched_and_linked_with_goes_when_a_newer_one_comes(base: KnowledgeBase) -> None:
-    old: list[weakref.ref[CsrGraph]] = []
+    old: list[weakref.ref[GraphView]] = []
     for number in range(1, 5):
         use(base)
-        old.append(weakref.ref(base.view()))
-        base.learn(source(f"run_{number}"), run(number))
+        old.append(weakref.ref(base.graph.view()))
+        base.sources.learn(source(f"run_{number}"), run(number))
     use(base)
     gc.collect()
     assert [view() for view in old] == [None] * 4
     maps = Path("/proc/self/maps")
     if maps.exists():
-        held = [line for line in maps.read_text().splitlines() if str(base.folder) in line]
+        held = [line for line in maps.read_text().splitlines() if str(base.graph.folder) in line]
         assert not [line for line in held if "deleted" in line]
         assert held
 
@@ -95,23 +95,23 @@ def test_a_run_makes_no_new_index_of_the_names(base: KnowledgeBase, monkeypatch:
             super().__init__(found)
 
     monkeypatch.setattr(search, "Names", Counting)
-    base.learn(source("run_1"), run(1))
+    base.sources.learn(source("run_1"), run(1))
     use(base)
     assert read in ([3, 3], [3])  # the names (unless a graph of the same ones was searched), then tool and two files
     read.clear()
     nodes, edges = run(2)
     assert isinstance(nodes, NodeRows)
     nodes.add("tool:new", T.TOOL, "brandnewtool")
-    base.learn(source("run_2"), [nodes, edges])
+    base.sources.learn(source("run_2"), [nodes, edges])
     use(base)
     assert read == [5]  # two tools and three files, none of the genes
-    assert base.search("brandnewtool")[0].node.id == "tool:new"
-    assert base.search("counts2")[0].node.id == "dataset:2"
-    base.remove("run_2")
-    assert base.search("brandnewtool") == []
-    base.store.add(source("more", "generic"), rows([("Gene::7157", T.GENE, "TP53")]))
-    base.outdate(names=True)
-    assert base.search("TP53")[0].node.id == "Gene::7157"
+    assert base.entities.search("brandnewtool")[0].node.id == "tool:new"
+    assert base.entities.search("counts2")[0].node.id == "dataset:2"
+    base.sources.remove("run_2")
+    assert base.entities.search("brandnewtool") == []
+    base.graph.store.add(source("more", "generic"), rows([("Gene::7157", T.GENE, "TP53")]))
+    base.graph.outdate(names=True)
+    assert base.entities.search("TP53")[0].node.id == "Gene::7157"
 
 
 def test_few_indexes_of_names_stay(tmp_path: Path) -> None:
@@ -121,15 +121,15 @@ def test_few_indexes_of_names_stay(tmp_path: Path) -> None:
     assert len(search._names) <= 2
 
 
-def graph(batches: list[Any]) -> CsrGraph:
+def graph(batches: list[Any]) -> GraphView:
     store = GraphStoreTwin()
     store.add(source("s"), batches)
-    return CsrGraph(csr.build(store.columns()), 1)
+    return GraphView(csr.build(store.columns()), 1)
 
 
 def test_the_linker_knows_its_nodes_when_its_view_is_gone() -> None:
     view = graph(rows(GENES, [("Compound::DB00317", EdgeType.BINDS, "Gene::1956")]))
-    linker, whole, gone = EntityLinker(view), view.node(0), weakref.ref(view)
+    linker, whole, gone = EntityLinker(view), view.nodes.node(0), weakref.ref(view)
     del view
     gc.collect()
     assert gone() is None
@@ -150,14 +150,14 @@ WORD = st.text(st.sampled_from("abé1"), min_size=1, max_size=3)
 NODE = st.tuples(st.sampled_from([T.GENE, T.DRUG, T.TOOL, T.DATASET]), WORD, st.lists(WORD, max_size=2))
 
 
-def named(nodes: list[Any]) -> CsrGraph:
+def named(nodes: list[Any]) -> GraphView:
     return graph(rows([(f"{kind.value}:{place}", kind, name, [*a]) for place, (kind, name, a) in enumerate(nodes)]))
 
 
-def called(view: CsrGraph, leaving_out: tuple[NodeType, ...]) -> list[Any]:
+def called(view: GraphView, leaving_out: tuple[NodeType, ...]) -> list[Any]:
     return [
         (node.type, node.id, node.name, list(node.aliases), list(node.xrefs))
-        for node in view.named_nodes()
+        for node in view.nodes.named()
         if node.type not in leaving_out
     ]
 
@@ -169,16 +169,16 @@ def test_graphs_have_one_key_exactly_when_their_nodes_are_called_the_same(
 ) -> None:
     a, b = named(first), named(second)
     same = called(a, leaving_out) == called(b, leaving_out)
-    assert (a.names_key(leaving_out) == b.names_key(leaving_out)) == same
-    assert a.names_key(leaving_out) == named(first).names_key(leaving_out)
+    assert (a.nodes.key(leaving_out) == b.nodes.key(leaving_out)) == same
+    assert a.nodes.key(leaving_out) == named(first).nodes.key(leaving_out)
 
 
 def test_edges_are_no_part_of_the_key_but_types_and_orders_are() -> None:
     plain = graph(rows(GENES))
-    assert plain.names_key() == graph(rows(GENES, [("Gene::1956", EdgeType.INTERACTS_WITH, "Gene::5888")])).names_key()
-    assert plain.names_key() != graph(rows(GENES[::-1])).names_key()
+    assert plain.nodes.key() == graph(rows(GENES, [("Gene::1956", EdgeType.INTERACTS_WITH, "Gene::5888")])).nodes.key()
+    assert plain.nodes.key() != graph(rows(GENES[::-1])).nodes.key()
     other = [("Gene::1956", T.PROTEIN, *GENES[0][2:]), *GENES[1:]]
-    assert plain.names_key() != graph(rows(other)).names_key()
+    assert plain.nodes.key() != graph(rows(other)).nodes.key()
 
 
 # ==== searching in parts ====
@@ -195,7 +195,7 @@ _CALLED = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=3).map(" ".join
 def test_nodes_indexed_in_two_parts_are_found_as_in_one(nodes: list[Any], query: str) -> None:
     view = graph(rows([(f"n{place}", kind, name) for place, (kind, name) in enumerate(nodes)]))
     got = {hit.node.id: hit.score for hit in search.search(view, query)}
-    whole = Names(view.named_nodes())
-    one: search._ViewIndex = search._ViewIndex((search._Part(whole, search.np.arange(view.node_count)),), 1.0)
+    whole = Names(view.nodes.named())
+    one: search._ViewIndex = search._ViewIndex((search._Part(whole, search.np.arange(len(view.nodes))),), 1.0)
     want = {hit.node.id: hit.score for hit in search._search(view, one, query, (), 20)}
     assert got == want

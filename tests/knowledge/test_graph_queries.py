@@ -17,7 +17,6 @@ from engine.domain.knowledge import Edge, EdgeRows, EdgeType, GraphSource, Node,
 from engine.errors import LimitExceeded, NotFoundError, UserError
 from engine.knowledge.enrichment import enrichment
 from engine.knowledge.graph import csr
-from engine.knowledge.graph.csr import CsrGraph
 from engine.knowledge.graph.paths import best_paths, shortest_path
 from engine.knowledge.graph.queries import common_neighbours, hub_penalty, neighbourhood, statistics, subgraph
 from engine.knowledge.graph.search import normal, search
@@ -71,7 +70,7 @@ def stored(nodes: list[Any], edges: list[Any]) -> GraphStoreTwin:
 
 def build(kind: str, nodes: list[Any], edges: list[Any]) -> GraphView:
     if kind == "arrays":
-        return CsrGraph(csr.build(stored(nodes, edges).columns()), 1)
+        return GraphView(csr.build(stored(nodes, edges).columns()), 1)
     made = [Node(**dict(zip(("id", "type", "name", "aliases", "xrefs"), row, strict=False))) for row in nodes]
     keys = ("source", "type", "target", "relation", "confidence")
     return GraphTwin(made, [Edge(**dict(zip(keys, row, strict=False)), origin="s") for row in edges])
@@ -393,8 +392,8 @@ def test_questions_to_hetionet() -> None:
     }
     rows = [(node_id, names.get(kind, T.GO_TERM), name) for node_id, name, kind in nodes]
     links = [(a, kinds.get(kind, E.RELATED_TO), b, kind) for a, kind, b in edges]
-    view = CsrGraph(csr.build(stored(rows, links).columns()), 1)
-    assert (view.node_count, view.edge_count) == (47_031, 99_525)
+    view = GraphView(csr.build(stored(rows, links).columns()), 1)
+    assert (len(view.nodes), len(view.edges)) == (47_031, 99_525)
     graph = nx.MultiGraph((a, b) for a, _, b in edges)
     for text in ("EGFR", "lung cancer", "gefitinib"):
         node = search(view, text)[0].node
@@ -406,8 +405,8 @@ def test_questions_to_hetionet() -> None:
     path = shortest_path(view, a, b)
     assert path is not None
     assert len(path.edges) == nx.shortest_path_length(graph, a, b)
-    pathway = max((n for n in view.named_nodes() if n.type is T.PATHWAY), key=lambda n: view.degree(n.number))
-    genes = [view.node(int(n)).id for n in view.adjacent(pathway.number).numbers]
+    pathway = max((n for n in view.nodes.named() if n.type is T.PATHWAY), key=lambda n: view.nodes.degree(n.number))
+    genes = [view.nodes.node(int(n)).id for n in view.adjacent(pathway.number).numbers]
     assert enrichment(view, genes)[0].node.id == pathway.id
 
 

@@ -1,11 +1,9 @@
-"""Grounding: the four labels, their evidence, findings as data, a model's part, and texts of every kind."""
+"""Grounding: the four labels, their evidence, findings as data, and texts of every kind."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from claims_graph import small_graph
@@ -14,25 +12,24 @@ from hypothesis import strategies as st
 
 from engine.domain.findings import Assertion, Finding
 from engine.domain.knowledge import Claim, Edge, EdgeType, Node, NodeType
-from engine.errors import ModelUnavailable
 from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.grounding.check import check_text
 from engine.knowledge.grounding.direct import opposed
 from engine.knowledge.grounding.findings import check_findings
 from engine.knowledge.grounding.paths import PathFinder, at_least
 from engine.knowledge.linking.linker import EntityLinker
-from engine.ports.chat import ChatMessage, ChatReply
+from engine.knowledge.lookup import EntityLookup
 
 VIEW = small_graph()
 LINKER = EntityLinker(VIEW)
 
 
-def check(text: str, **options: Any) -> list[Claim]:
-    return check_text(text, VIEW, LINKER, **options).claims
+def check(text: str) -> list[Claim]:
+    return check_text(text, VIEW, LINKER).claims
 
 
-def one(text: str, **options: Any) -> Claim:
-    claims = check(text, **options)
+def one(text: str) -> Claim:
+    claims = check(text)
     assert len(claims) == 1, claims
     return claims[0]
 
@@ -155,14 +152,6 @@ def test_a_contrast_denies_for_one_and_asserts_for_the_other() -> None:
     ]
 
 
-def test_a_model_cannot_turn_binding_into_a_sign() -> None:
-    said = {"sentence": 1, "subject": "imatinib", "object": "ABL1", "negated": False}
-    for kind, label in (("activates", "contradicted"), ("inhibits", "grounded"), ("binds", "grounded")):
-        model = Scripted({"claims": [{**said, "predicate": kind}]})
-        (claim,) = check_text("Imatinib does things to ABL1.", SIGNED, SIGNED_LINKER, model=model).claims
-        assert claim.label == label
-
-
 def test_a_grounded_claim_names_its_edge_and_source() -> None:
     claim = one("Simvastatin binds HMGCR.")
     assert (claim.subject, claim.predicate, claim.object) == ("Compound::DB00641", "binds", "Gene::3156")
@@ -221,12 +210,12 @@ def test_hub_paths_alone_are_not_enough() -> None:
     ]
     linked = [Edge(source=f"g{h}", type=EdgeType.ASSOCIATED_WITH, target="d") for h in range(4)]
     view = GraphTwin([*genes, disease], [*hubs, *linked])
-    (support,) = PathFinder(view).support(EdgeType.ASSOCIATED_WITH, view.number("g50"), view.number("d"))
+    (support,) = PathFinder(view).support(EdgeType.ASSOCIATED_WITH, view.nodes.number("g50"), view.nodes.number("d"))
     assert (support.count, support.hubs_only, support.enough) == (3, True, False)
     plain = [Edge(source="g3", type=EdgeType.INTERACTS_WITH, target="g50")]
     view = GraphTwin([*genes, disease], [*hubs, *linked, *plain])
-    best = PathFinder(view).support(EdgeType.ASSOCIATED_WITH, view.number("g50"), view.number("d"))[0]
-    assert (best.count, best.enough, best.paths[0][1]) == (4, True, view.number("g3"))
+    best = PathFinder(view).support(EdgeType.ASSOCIATED_WITH, view.nodes.number("g50"), view.nodes.number("d"))[0]
+    assert (best.count, best.enough, best.paths[0][1]) == (4, True, view.nodes.number("g3"))
 
 
 def test_a_reversed_signature_is_weighed_by_its_own_edges_whichever_way_it_goes() -> None:
@@ -240,8 +229,8 @@ def test_a_reversed_signature_is_weighed_by_its_own_edges_whichever_way_it_goes(
     for raised in (True, False):
         signature = [Edge(source="d", type=up if raised else down, target=f"g{g}") for g in range(3)]
         view = GraphTwin([*genes, *drugs, disease], [*edges, *signature])
-        subject = view.number("c0" if raised else "c1")
-        (support,) = PathFinder(view).support(EdgeType.TREATS, subject, view.number("d"))
+        subject = view.nodes.number("c0" if raised else "c1")
+        (support,) = PathFinder(view).support(EdgeType.TREATS, subject, view.nodes.number("d"))
         assert (support.metapath.name, support.count) == ("signature-reversal", 3)
         assert (support.enough, support.hubs_only) == (raised, not raised)
 
@@ -257,9 +246,9 @@ def test_interactors_of_targets_count_only_beyond_chance(disease_genes: int, eno
     edges += [Edge(source="g500", type=EdgeType.INTERACTS_WITH, target=f"g{k}") for k in range(4)]
     edges += [Edge(source=f"g{k}", type=EdgeType.ASSOCIATED_WITH, target="d") for k in range(disease_genes)]
     view = GraphTwin([*genes, drug, disease], edges)
-    (support,) = PathFinder(view).support(EdgeType.TREATS, view.number("c"), view.number("d"))
+    (support,) = PathFinder(view).support(EdgeType.TREATS, view.nodes.number("c"), view.nodes.number("d"))
     assert (support.metapath.name, support.count, support.enough) == ("target-interactor-disease", 4, enough)
-    assert support.paths[0][1] == view.number("g500")
+    assert support.paths[0][1] == view.nodes.number("g500")
 
 
 @settings(max_examples=60, deadline=None)
@@ -291,7 +280,7 @@ def found(subject: str, relation: str, object_: str, sign: Literal[1, -1] = 1) -
     ],
 )
 def test_a_finding_is_compared_by_what_it_states_as_data(finding: Finding, label: str | None) -> None:
-    claims = check_findings([finding], VIEW)
+    claims = check_findings([finding], VIEW, EntityLookup(VIEW.nodes))
     assert [claim.label for claim in claims.values()] == ([] if label is None else [label])
     for claim in claims.values():
         assert {claim.subject, claim.object} <= {mention.node.id for mention in claim.entities}
@@ -328,76 +317,6 @@ def test_an_edge_that_nothing_opposes_warns_of_nothing() -> None:
         [Edge(source="g2", type=EdgeType.INHIBITS, target="g1")],
     )
     assert opposed(Edge(source="g1", type=EdgeType.ACTIVATES, target="g2"), view) == ""
-
-
-class Scripted:
-    """A model that gives the answers it was made with, one a call."""
-
-    def __init__(self, *answers: Any) -> None:
-        self.answers = list(answers)
-        self.asked: list[str] = []
-
-    @property
-    def name(self) -> str:
-        return "scripted"
-
-    @property
-    def max_input_tokens(self) -> int:
-        return 1000
-
-    def complete(
-        self, messages: Sequence[ChatMessage], *, role: str = "reasoning", schema: dict[str, Any] | None = None
-    ) -> ChatReply:
-        self.asked.append(messages[-1].content)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return ChatReply(text=answer, data=None) if isinstance(answer, str) else ChatReply(text="", data=answer)
-
-    def count_tokens(self, text: str) -> int | None:
-        return None
-
-
-def answer(**claim: Any) -> dict[str, Any]:
-    return {"claims": [{"sentence": 1, "subject": "simvastatin", "object": "TNF", "negated": False, **claim}]}
-
-
-def test_a_model_may_name_the_predicate_but_the_graph_gives_the_label() -> None:
-    text = "Simvastatin is no friend of TNF."
-    assert one(text, model=Scripted(answer(predicate="downregulates"))).label == "grounded"
-    assert one(text, model=Scripted(answer(predicate="upregulates"))).label == "contradicted"
-    assert one(text, model=Scripted(json.dumps(answer(predicate="downregulates")))).label == "grounded"
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        "not json",
-        None,
-        [],
-        {"claims": "x"},
-        {"claims": [1, {}]},
-        answer(predicate="frobnicates"),
-        answer(predicate=None),
-        answer(predicate="binds", object="EGFR"),
-        answer(predicate="binds", subject=""),
-        answer(predicate="binds", object="simvastatin"),
-        answer(predicate="binds", negated="yes"),
-        answer(predicate="binds", sentence=7),
-        ModelUnavailable("no connection"),
-    ],
-)
-def test_a_bad_answer_of_the_model_falls_back_on_the_rules(bad: Any) -> None:
-    plain = one("Simvastatin lowers TNF.")
-    assert one("Simvastatin lowers TNF.", model=Scripted(bad)) == plain
-
-
-def test_a_model_is_asked_in_batches_about_sentences_with_entities_only() -> None:
-    model = Scripted(*[{"claims": []}] * 3)
-    text = " ".join(["Simvastatin lowers TNF. The day was long."] * 45)
-    assert len(check(text, model=model)) == 45
-    assert len(model.asked) == 3
-    assert all("day" not in asked for asked in model.asked)
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_a_fact_taken_back_while_it_is_sent_leaves_the_graph(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
     fact = memory.semantic.state("IL6", "activates", "STAT3", PAPER).fact
-    graph = memory.door.knowledge.store
+    graph = memory.door.knowledge.graph.store
     add = graph.add
     meanwhile = Meanwhile(lambda: getattr(memory if action == "remove" else memory.door, action)(fact.id))
 
@@ -178,7 +178,7 @@ def test_a_fact_restated_while_it_is_sent_is_in_the_graph_as_stated_last(
     fact = memory.semantic.state("IL6", "activates", "STAT3", PAPER, 0.8).fact
     memory.door.to_graph([fact.id])
     other = memory.semantic.state("EGFR", "interacts with", "GRB2", PAPER).fact
-    graph = memory.door.knowledge.store
+    graph = memory.door.knowledge.graph.store
     add = graph.add
     meanwhile = Meanwhile(lambda: memory.semantic.state("IL6", "activates", "STAT3", PAPER, 0.3))
 
@@ -190,7 +190,7 @@ def test_a_fact_restated_while_it_is_sent_is_in_the_graph_as_stated_last(
     monkeypatch.setattr(graph, "add", slow)
     memory.door.to_graph([other.id])
     meanwhile.finish()
-    (edge,) = memory.door.knowledge.edges_between("IL6", "STAT3")
+    (edge,) = memory.door.knowledge.reading.edges_between("IL6", "STAT3")
     assert edge.confidence == pytest.approx(0.3, abs=1e-6)
 
 
@@ -222,7 +222,9 @@ def test_threads_that_state_retract_send_and_forget_leave_facts_and_graph_in_ste
     assert isinstance(memory.semantic.store, FactsTwin)
     assert {fact.id: fact for fact in memory.semantic.store.facts()} == {f.id: f for f in memory.semantic.facts()}
     stated = {
-        (subject, target): {round(e.confidence, 4) for e in memory.door.knowledge.edges_between(subject, target)}
+        (subject, target): {
+            round(e.confidence, 4) for e in memory.door.knowledge.reading.edges_between(subject, target)
+        }
         for subject, target in pairs
     }
     believed: dict[tuple[str, str], set[float]] = {pair: set() for pair in pairs}

@@ -14,7 +14,7 @@ from engine.bootstrap import EngineParts
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.domain.memory import Episode, Fact
 from engine.errors import NotFoundError, StorageError
-from engine.knowledge.service import KnowledgeBase
+from engine.knowledge.service import open_knowledge
 from engine.memory.door import MemoryDoor
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.episodes.recalling import Recalling
@@ -47,7 +47,7 @@ def memory(tmp_path: Path) -> Memory:
         semantic=semantic,
         statements=Statements(semantic),
         working=WorkingMemory(talks, budget=1000, clock=clock),
-        door=MemoryDoor(semantic, KnowledgeBase(store, tmp_path / "graph", clock, starter_wanted=False)),
+        door=MemoryDoor(semantic, open_knowledge(store, tmp_path / "graph", clock, starter_wanted=False)),
     )
 
 
@@ -56,11 +56,11 @@ def calls(memory: Memory) -> MemoryCalls:
 
 
 def label(memory: Memory, sentence: str) -> str:
-    return memory.door.knowledge.check(sentence).claims[0].label
+    return memory.door.knowledge.claims.check(sentence).claims[0].label
 
 
 def source_ids(memory: Memory) -> list[str]:
-    return [source.id for source in memory.door.knowledge.store.sources()]
+    return [source.id for source in memory.door.knowledge.graph.store.sources()]
 
 
 def test_a_forgotten_fact_no_longer_grounds_a_claim_and_its_sources_others_do(memory: Memory) -> None:
@@ -118,21 +118,21 @@ def test_forgetting_a_fact_sends_nothing_that_was_not_in_the_graph(memory: Memor
     sent = memory.semantic.state("IL6", "activates", "STAT3", PAPER).fact
     kept = memory.semantic.state("EGFR", "interacts with", "GRB2", PAPER).fact
     memory.door.to_graph([sent.id])
-    version = memory.door.knowledge.store.version()
+    version = memory.door.knowledge.graph.store.version()
     memory.remove(sent.id)
     assert source_ids(memory) == ["genes"]
     assert not memory.semantic.fact(kept.id).in_graph
-    after = memory.door.knowledge.store.version()
+    after = memory.door.knowledge.graph.store.version()
     assert after > version
     memory.remove(kept.id)
-    assert memory.door.knowledge.store.version() == after
+    assert memory.door.knowledge.graph.store.version() == after
 
 
 def test_a_fact_marked_as_sent_that_the_graph_lacks_can_be_forgotten(memory: Memory) -> None:
     one = memory.semantic.state("IL6", "activates", "STAT3", PAPER).fact
     other = memory.semantic.state("EGFR", "interacts with", "GRB2", PAPER).fact
     memory.door.to_graph()
-    memory.door.knowledge.remove("facts:pmid:1234567")
+    memory.door.knowledge.sources.remove("facts:pmid:1234567")
     memory.remove(one.id)
     assert source_ids(memory) == ["genes"]  # what was taken back by hand does not come in again
     assert memory.semantic.facts() == [memory.semantic.fact(other.id)]
@@ -147,7 +147,7 @@ def test_when_the_graph_cannot_be_written_the_fact_is_kept(memory: Memory, monke
         raise StorageError(message)
 
     with monkeypatch.context() as patch:
-        patch.setattr(memory.door.knowledge.store, "remove_source", fail)
+        patch.setattr(memory.door.knowledge.graph.store, "remove_source", fail)
         with pytest.raises(StorageError):
             memory.remove(fact.id)
     assert memory.semantic.fact(fact.id).in_graph
@@ -159,7 +159,7 @@ def test_when_the_graph_cannot_be_written_the_fact_is_kept(memory: Memory, monke
 def test_a_forgotten_episode_takes_what_its_run_taught_with_it(memory: Memory, episode_id: str, run_id: str) -> None:
     edges = EdgeRows()
     edges.add("Gene::3569", EdgeType.ACTIVATES, "Gene::6774")
-    memory.door.knowledge.learn(GraphSource(id="run_1", name="Run", kind="run"), [edges])
+    memory.door.knowledge.sources.learn(GraphSource(id="run_1", name="Run", kind="run"), [edges])
     memory.episodic.add(Episode(id=episode_id, at="2026-11-21T08:00:00.000Z", task="Signalling", run_id=run_id))
     memory.episodic.add(Episode(id="ep_2", at="2026-11-21T08:00:00.000Z", task="Never learned from", run_id="genes"))
     assert label(memory, "IL6 activates STAT3.") == "grounded"
@@ -174,7 +174,7 @@ def test_what_was_said_in_a_run_is_forgotten_with_its_episode_and_the_answer_say
 ) -> None:
     edges = EdgeRows()
     edges.add("Gene::3569", EdgeType.ACTIVATES, "Gene::6774")
-    memory.door.knowledge.learn(GraphSource(id="run_1", name="Run", kind="run"), [edges])
+    memory.door.knowledge.sources.learn(GraphSource(id="run_1", name="Run", kind="run"), [edges])
     memory.episodic.add(Episode(id="ep_1", at="2026-11-21T08:00:00.000Z", task="Signalling", run_id="run_1"))
     for run in ("run_1", "run_2"):
         memory.working.add("talk", "user", f"What about {run}?", run_id=run)
@@ -229,7 +229,7 @@ def test_ids_that_are_whole_texts_are_shortened_in_messages(memory: Memory) -> N
 
 def test_another_confidence_is_another_one_in_the_graph(memory: Memory) -> None:
     def confidence() -> float:
-        return memory.door.knowledge.edges_between("IL6", "STAT3")[0].confidence
+        return memory.door.knowledge.reading.edges_between("IL6", "STAT3")[0].confidence
 
     memory.semantic.state("IL6", "activates", "STAT3", PAPER, 0.8)
     memory.door.to_graph()
@@ -237,7 +237,7 @@ def test_another_confidence_is_another_one_in_the_graph(memory: Memory) -> None:
     fact = memory.semantic.state("IL6", "activates", "STAT3", PAPER, 0.3).fact
     assert confidence() == pytest.approx(0.3, abs=1e-6)
     assert memory.semantic.fact(fact.id).in_graph
-    memory.door.knowledge.remove("facts:pmid:1234567")
+    memory.door.knowledge.sources.remove("facts:pmid:1234567")
     memory.semantic.state("IL6", "activates", "STAT3", PAPER, 0.5)
     assert source_ids(memory) == ["genes"]  # what was taken back by hand does not come in again
     assert not memory.semantic.fact(fact.id).in_graph
@@ -266,7 +266,7 @@ def test_a_fact_that_comes_retracted_or_changed_leaves_or_changes_in_the_graph(m
     done = memory.import_file(path)
     assert (done.facts, done.warnings) == (3, [])
     assert label(memory, "IL6 activates STAT3.") == "ungrounded"
-    assert memory.door.knowledge.edges_between("EGFR", "GRB2")[0].confidence == pytest.approx(0.2, abs=1e-6)
+    assert memory.door.knowledge.reading.edges_between("EGFR", "GRB2")[0].confidence == pytest.approx(0.2, abs=1e-6)
     assert [(f.id, f.in_graph) for f in memory.semantic.facts()] == [
         (one.id, False), (two.id, True), ("fact_new", False),
     ]  # fmt: skip
@@ -279,7 +279,7 @@ def test_facts_are_joined_by_the_entity_that_the_graph_knows_under_several_names
     memory.semantic.state("tumor protein p53", "activates", "MDM2", "a paper")
     memory.semantic.state("TP53", "inhibits", "MDM2", "a notebook")
     assert memory.statements.contradictions() == []
-    memory.door.knowledge.store.add(GraphSource(id="more", name="More", kind="generic"), [nodes])
+    memory.door.knowledge.graph.store.add(GraphSource(id="more", name="More", kind="generic"), [nodes])
     ((one, other),) = memory.statements.contradictions()
     assert {one.fact.subject, other.fact.subject} == {"tumor protein p53", "TP53"}
     assert len(memory.statements.about("tumor protein p53")) == 2

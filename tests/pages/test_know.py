@@ -192,9 +192,9 @@ def test_what_a_run_taught_is_listed_and_can_be_taken_back(at, workspace):
     graph = opened(workspace)._parts.knowledge
     nodes, edges = NodeRows(), EdgeRows()
     nodes.add("tool:made_up", NodeType.TOOL, "Made-up tool")
-    egfr = graph.node("EGFR").id
+    egfr = graph.entities.node("EGFR").id
     edges.add("tool:made_up", EdgeType.ASSOCIATED_WITH, egfr)
-    graph.learn(GraphSource(id="run_x1", name="Run run_x1: made up", kind="run"), [nodes, edges])
+    graph.sources.learn(GraphSource(id="run_x1", name="Run run_x1: made up", kind="run"), [nodes, edges])
 
     page = at("knowledge_graph", tab="Statistics")
     assert not page.exception
@@ -206,10 +206,10 @@ def test_what_a_run_taught_is_listed_and_can_be_taken_back(at, workspace):
     assert tables[0]["Entity"].tolist() == ["Made-up tool"]
     assert tables[1][["From", "To"]].to_numpy().tolist() == [["Made-up tool", "EGFR"]]
 
-    assert "run_x1" in {source.id for source in graph.stats().sources}
+    assert "run_x1" in {source.id for source in graph.reading.stats().sources}
     page.button(key="remove_now_run_x1").click().run()
     assert not page.exception
-    assert "run_x1" not in {source.id for source in graph.stats().sources}
+    assert "run_x1" not in {source.id for source in graph.reading.stats().sources}
     assert "Run run" not in shown(page)
 
 

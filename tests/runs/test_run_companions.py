@@ -33,7 +33,7 @@ class Broken:
     [
         pytest.param("memory.recalling", "context", RuntimeError("a defect"), marks=pytest.mark.slow),
         pytest.param("finder", "search", StorageError("no room left"), marks=pytest.mark.slow),
-        pytest.param("knowledge", "check_findings", RuntimeError("a defect"), marks=pytest.mark.slow),
+        pytest.param("claims", "check_findings", RuntimeError("a defect"), marks=pytest.mark.slow),
         ("remembering", "remember", StorageError("no room left")),
     ],
 )

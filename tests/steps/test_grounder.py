@@ -14,6 +14,7 @@ from engine.domain.results import Artifact, NodeResult, RunRecord, Verdict
 from engine.domain.run_view import RunView
 from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.grounding.findings import check_findings
+from engine.knowledge.lookup import EntityLookup
 from engine.reporting.checked import checked_lines, of_steps
 from engine.reporting.forms import html, markdown, pdf, run_json
 from engine.steps.grounder import ground_claims, ground_findings
@@ -35,7 +36,7 @@ GRAPH = GraphTwin(
 
 
 def check(findings):
-    return check_findings(findings, GRAPH)
+    return check_findings(findings, GRAPH, EntityLookup(GRAPH.nodes))
 
 
 def report(*texts: str, asserts: Assertion | None = None) -> Report:

@@ -58,7 +58,7 @@ class DirectAnswers:
         answer = LastAnswer(plan, self.records.view(run).report, results, artifacts, self.registry, words)
         if (report := answer.told(record.question)) is not None or not results:
             return report
-        other = other_names(self.knowledge)
+        other = other_names(self.knowledge.entities)
         return Whereabouts(plan, results, artifacts, self.registry, other, words).told(record.question)
 
     def _known(self, question: str, why: str) -> Report | None:

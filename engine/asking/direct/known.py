@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from engine.asking.direct.answer_report import told_report
 from engine.domain.knowledge import Edge, Mention, Node, NodeType
 from engine.domain.report import Report
+from engine.knowledge.reading import GraphReading
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.planning.telling.offers import WHAT
@@ -71,8 +72,8 @@ def told_from_knowledge(question: str, knowledge: KnowledgeBase, memory: Memory,
     """
     if not asks_what_is_known(question) and _OWN.search(question):
         return None
-    named = _named(knowledge.link(question))
-    lines = [*_both(named, knowledge), *(line for node in named for line in _of(node, question, knowledge))]
+    graph, named = knowledge.reading, _named(knowledge.entities.link(question))
+    lines = [*_both(named, graph), *(line for node in named for line in _of(node, question, graph))]
     lines += _facts(named, memory)
     past = _past(question, memory) if asks_what_is_known(question) or named else []
     literature = bool(_LITERATURE.search(question))
@@ -84,9 +85,9 @@ def told_from_knowledge(question: str, knowledge: KnowledgeBase, memory: Memory,
             "This version searches no literature: it tells what its knowledge graph, facts and past analyses hold."
         )
     if not lines and not past:
-        opening.append(_holds(knowledge))
+        opening.append(_holds(graph))
     summary = [*opening, *lines[:LINES], *past]
-    return told_report(question, summary, limitations=[_origin(knowledge)] if lines else [])
+    return told_report(question, summary, limitations=[_origin(graph)] if lines else [])
 
 
 def _named(mentions: Sequence[Mention]) -> list[Node]:
@@ -98,20 +99,20 @@ _OWN_TYPES = (NodeType.TOOL, NodeType.DATASET, NodeType.PROTOCOL, NodeType.DOMAI
 """Types of what the desk itself made known: no knowledge of biology."""
 
 
-def _both(named: Sequence[Node], knowledge: KnowledgeBase) -> list[str]:
+def _both(named: Sequence[Node], graph: GraphReading) -> list[str]:
     """Return what is stated of the first two entities together."""
     if len(named) < 2:
         return []
     first, second = named[:2]
-    edges = knowledge.edges_between(first.id, second.id)
-    names, sources = {first.id: first.name, second.id: second.name}, _sources(knowledge)
+    edges = graph.edges_between(first.id, second.id)
+    names, sources = {first.id: first.name, second.id: second.name}, _sources(graph)
     told = [f"{names[e.source]} {_verb(e.type.value)} {names[e.target]} ({sources(e)})." for e in edges]
     return list(dict.fromkeys(told)) or [f"The graph states nothing of {first.name} and {second.name} together."]
 
 
-def _of(node: Node, question: str, knowledge: KnowledgeBase) -> Iterator[str]:
+def _of(node: Node, question: str, graph: GraphReading) -> Iterator[str]:
     """Yield what is stated of an entity, one line for each relation."""
-    around = knowledge.neighbours(node.id, hops=1, limit=150)
+    around = graph.neighbours(node.id, hops=1, limit=150)
     others = {other.id: other for other in around.nodes}
     wanted = {kind for kind in NodeType if re.search(rf"\b{kind.value.replace('_', ' ')}s?\b", question, re.I)} - {
         node.type
@@ -123,7 +124,7 @@ def _of(node: Node, question: str, knowledge: KnowledgeBase) -> Iterator[str]:
             if (wanted and other.type not in wanted) or other.type in _OWN_TYPES:
                 continue
             groups.setdefault((edge.type.value, out), []).append(edge)
-    sources = _sources(knowledge)
+    sources = _sources(graph)
     for (kind, out), edges in sorted(groups.items(), key=lambda item: -len(item[1])):
         names = list(dict.fromkeys(others[e.target if out else e.source].name for e in edges))
         listed = ", ".join(names[:NAMES_SHOWN]) + (
@@ -144,8 +145,8 @@ def _verb(kind: str) -> str:
     return words if verb.endswith("s") and not verb.endswith("ss") else f"is {words}"
 
 
-def _sources(knowledge: KnowledgeBase) -> Callable[[Edge], str]:
-    names = {source.id: source.name for source in knowledge.store.sources()}
+def _sources(graph: GraphReading) -> Callable[[Edge], str]:
+    names = {source.id: source.name for source in graph.stats().sources}
     return lambda edge: names.get(edge.origin, edge.origin) or "unnamed source"
 
 
@@ -167,17 +168,17 @@ def _past(question: str, memory: Memory) -> list[str]:
     ]
 
 
-def _holds(knowledge: KnowledgeBase) -> str:
-    stats = knowledge.stats()
+def _holds(graph: GraphReading) -> str:
+    stats = graph.stats()
     if not stats.nodes:
         return "The knowledge graph is empty, and no fact or past analysis fits the question."
     names = ", ".join(source.name for source in stats.sources[:3])
-    graph = f"the knowledge graph ({stats.nodes:,} entities from {names})"
-    return f"Nothing the question names is in {graph}, the facts or past analyses."
+    held = f"the knowledge graph ({stats.nodes:,} entities from {names})"
+    return f"Nothing the question names is in {held}, the facts or past analyses."
 
 
-def _origin(knowledge: KnowledgeBase) -> str:
-    stats = knowledge.stats()
+def _origin(graph: GraphReading) -> str:
+    stats = graph.stats()
     many = len(stats.sources)
     held = f"{stats.edges:,} statements from {many} {'source' if many == 1 else 'sources'}"
     return f"The graph holds {held}; what is not in it may still be true."

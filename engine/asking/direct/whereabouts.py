@@ -16,7 +16,7 @@ from engine.domain.plan import TaskDag
 from engine.domain.report import Report
 from engine.domain.results import Artifact, NodeResult
 from engine.errors import EngineError
-from engine.knowledge.service import KnowledgeBase
+from engine.knowledge.entities import Entities
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.compose import is_table
 from engine.toolbox.registry import ToolRegistry
@@ -234,12 +234,12 @@ def _like_a_symbol(word: str) -> bool:
     )
 
 
-def other_names(knowledge: KnowledgeBase) -> Callable[[str], Sequence[str]]:
+def other_names(entities: Entities) -> Callable[[str], Sequence[str]]:
     """Return what finds the other names of a gene: its aliases and identifiers in the graph."""
 
     def names(text: str) -> Sequence[str]:
         try:
-            node = knowledge.node(text)
+            node = entities.node(text)
         except EngineError:
             return ()
         local = [xref.partition(":")[2] for xref in node.xrefs]

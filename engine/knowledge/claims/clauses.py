@@ -74,6 +74,7 @@ class SentenceParts:
         pairs = zip(places[::2], places[1::2], strict=True)
         self.gaps = [_without_brackets(tokens_of(text[a:b])) for a, b in pairs]
         self.groups = list(self._grouped(mentions))
+        self.in_order = "respect" in self.gaps[-1]
         firsts, lasts = [g.members[0] for g in self.groups], [g.members[-1] + 1 for g in self.groups]
         self.between = [self.gaps[k] for k in dict.fromkeys((*firsts, lasts[-1]))]
         """Tokens before the first group, between each two, and after the last."""
@@ -98,9 +99,9 @@ class SentenceParts:
             yield from self._within(i, group)
             for k in range(i + 1, min(len(self.groups), i + _REACH)):
                 tokens, gaps, bonus = self._joining(i, k)
-                if tokens:
-                    in_order = "respect" in self.gaps[-1] and len(group.members) == len(self.groups[k].members)
-                    yield Clause(group, self.groups[k], tokens, frozenset(gaps), bonus, in_order)
+                # `A and B raise and lower C, respectively` gives each its verb, which is not told apart here.
+                if tokens and not (self.in_order and len(group.members) != len(self.groups[k].members)):
+                    yield Clause(group, self.groups[k], tokens, frozenset(gaps), bonus, self.in_order)
                 turned = self._pointing_back(k)
                 if turned:
                     yield Clause(self.groups[k], group, turned, frozenset({k}), _SAME_SUBJECT * (k - i > 1))
@@ -173,7 +174,7 @@ class SentenceParts:
     def _within(self, i: int, group: Group) -> Iterator[Clause]:
         """Yield what joins the entities of one list: `A and B interact`."""
         pre, post = self._before(i), self._after(i)
-        for n, a in enumerate(group.members[:4] if not group.turned else []):
+        for n, a in enumerate(group.members[:4] if not group.turned and not self.in_order else []):
             for b in group.members[n + 1 : 4]:
                 tokens = [*pre, FIRST, *self.gaps[b], SECOND, *post]
                 yield Clause(Group([a]), Group([b]), tokens, frozenset({-1 - a * 100 - b}))

@@ -24,6 +24,7 @@ _HEADS = (
 _JOINED = re.compile(rf"({_PREFIXES})({_HEADS})")
 _HYPHEN = re.compile(rf"\b({_PREFIXES})-(?={_HEADS}|regul|modul)")
 _SAME_PREFIX = {"over": "up", "hyper": "up", "under": "down", "hypo": "down"}
+_LOSS = frozenset(map(stem, "loss deletion depletion knockdown knockout silencing absence lack ablation".split()))
 _NEAR = 14
 """Tokens before the first and after the second entity that count."""
 
@@ -51,12 +52,20 @@ def _parts(word: str) -> tuple[str, ...]:
     return (_SAME_PREFIX.get(match[1], match[1]), stemmed[match.end(1) :]) if match else (stemmed,)
 
 
+def without_loss(tokens: Sequence[str], *families: str) -> tuple[list[str], str]:
+    """Return a clause about two genes without `loss of` before one, and its mask: it does the opposite of its loss."""
+    for at, mask in enumerate(tokens) if set(families) == {"gene"} else ():
+        lost = mask in (FIRST, SECOND) and at > 1 and tokens[at - 1] == "of" and tokens[at - 2] in _LOSS
+        if lost and tokens[at + 1 : at + 2] not in (["by"], ["in"]):
+            return [*tokens[: at - 2], *tokens[at:]], mask
+    return list(tokens), ""
+
+
 @cache
 def _classes() -> dict[str, str]:
     """Return stem -> the kind of word it is (`UP`, `DOWN`, `NOT`...)."""
     text = files("engine.knowledge.claims").joinpath("data", "words.tsv").read_text(encoding="utf-8")
-    lines = [line.split("\t") for line in text.splitlines()]
-    return {stem(word): kind for kind, words in lines for word in words.split()}
+    return {stem(word): kind for kind, words in (x.split("\t") for x in text.splitlines()) for word in words.split()}
 
 
 def _with_classes(tokens: Sequence[str]) -> list[str]:

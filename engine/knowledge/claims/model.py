@@ -7,7 +7,6 @@ can hold between the two types. `scripts/train_claims.py` fits them from the sen
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from engine.domain.knowledge import SYMMETRIC, EdgeType, NodeType
-from engine.knowledge.claims.features import FIRST, SECOND, relation_features, stance_features
-from engine.knowledge.claims.relations import COLUMN, family, possible
+from engine.knowledge.claims.features import FIRST, SECOND, relation_features, stance_features, without_loss
+from engine.knowledge.claims.relations import COLUMN, OPPOSITE, family, possible
 
 FILE = Path(__file__).parent / "data" / "models.npz"
 STANCES = ("asserted", "denied", "unknown", "none")
@@ -42,10 +41,8 @@ class Softmax:
 
     def logits(self, features: Iterable[str]) -> np.ndarray:
         """Return one number for each class."""
-        columns = self.columns
-        found = sorted({columns[f] for f in features if f in columns})
-        bias = self.weights[-1]
-        return self.weights[found].sum(axis=0) / np.sqrt(max(1, len(found))) + bias
+        found = sorted({self.columns[f] for f in features if f in self.columns})
+        return self.weights[found].sum(axis=0) / np.sqrt(max(1, len(found))) + self.weights[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +55,7 @@ class ClaimModels:
     def relation(self, tokens: Sequence[str], first: NodeType, second: NodeType) -> list[RelationReading]:
         """Return how `@1` and `@2` may be related, likeliest first; what is missing to 1 is that they are not."""
         one, two = family(first), family(second)
+        tokens, lost = without_loss(tokens, one, two)
         there = self.relations.logits(relation_features(tokens, FIRST, f"{one}>{two}"))
         back = self.relations.logits(relation_features(tokens, SECOND, f"{two}>{one}"))
         found = {(kind, FIRST): there[COLUMN[kind]] for kind in possible(first, second)}
@@ -69,7 +67,8 @@ class ClaimModels:
         for kind, _ in found:
             if kind in SYMMETRIC and (kind, FIRST) in weights and (kind, SECOND) in weights:
                 weights[kind, FIRST] += weights.pop((kind, SECOND))
-        readings = [RelationReading(kind, subject, weight / total) for (kind, subject), weight in weights.items()]
+        turned = {key: OPPOSITE.get(key[0], key[0]) if key[1] == lost else key[0] for key in weights}
+        readings = [RelationReading(turned[key], key[1], weight / total) for key, weight in weights.items()]
         return sorted(readings, key=lambda reading: -reading.p)
 
     def stance(self, tokens: Sequence[str]) -> dict[str, float]:
@@ -91,15 +90,3 @@ def model() -> ClaimModels:
             for name in ("relation", "stance")
         ]
     return ClaimModels(*loaded)
-
-
-def training_files() -> tuple[Path, Path, Path]:
-    """Return the files that the models are made of: sentences by two authors, and frames around sentences."""
-    folder = FILE.parent
-    return folder / "sentences.tsv", folder / "more_sentences.tsv", folder / "frames.tsv"
-
-
-def sources_hash() -> str:
-    """Return the SHA-256 of the training files and the table of kinds of words."""
-    paths = (*training_files(), FILE.parent / "words.tsv")
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.domain.knowledge import EdgeType, Mention, NodeType
 from engine.knowledge.claims.clauses import Clause, SentenceParts
-from engine.knowledge.claims.features import FIRST, no_change
+from engine.knowledge.claims.features import FIRST, no_change, without_loss
 from engine.knowledge.claims.model import RelationReading, model
 from engine.knowledge.claims.relations import Sense, family, kinds_of, sense_of
 
@@ -78,10 +78,11 @@ def _read(clause: Clause, mentions: Sequence[Mention]) -> Pair | None:
     if family(kinds[0]) != family(kinds[1]) and "process" in map(family, kinds) and related < _LEAST_PROCESS:
         return None
     also = [r.relation for r in readings[1:] if r.subject == top.subject and r.p > _AS_WELL * top.p]
-    stances = model().stance(clause.tokens)
+    tokens, _ = without_loss(clause.tokens, *map(family, kinds))
+    stances = model().stance(tokens)
     denied = stances["denied"] > stances["asserted"]
     subject, object_ = kinds[::-1] if second_acts else kinds
-    unmoved = denied and no_change(clause.tokens)
+    unmoved = denied and no_change(tokens)
     sense = sense_of(top.relation, subject, object_, also, any_change=unmoved)
     claimed = related * (stances["asserted"] + stances["denied"])
     return Pair(clause, sense, kinds, second_acts, denied, stances["unknown"] > _RESERVE, related, claimed)

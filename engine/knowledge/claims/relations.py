@@ -47,6 +47,8 @@ RELATIONS: tuple[EdgeType, ...] = tuple(
     dict.fromkeys(EdgeType(name) for names in _POSSIBLE.values() for name in names.split())
 )
 """What a sentence can be found to state; the position of a relation is its column in the model."""
+OPPOSITE = {EdgeType.ACTIVATES: EdgeType.INHIBITS, EdgeType.INHIBITS: EdgeType.ACTIVATES}
+"""What a gene does whose loss does the other."""
 COLUMN: dict[EdgeType, int] = {kind: column for column, kind in enumerate(RELATIONS)}
 
 

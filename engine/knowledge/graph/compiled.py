@@ -1,6 +1,6 @@
 """The inner loops of graph traversal in Numba. Imported by `engine.knowledge.graph.kernels` alone, in the background.
 
-Offsets are those of `engine.knowledge.graph.csr`: the edges of node `n` in slot `s` are
+Offsets are those of `engine.knowledge.graph.view`: the edges of node `n` in slot `s` are
 `near[offsets[n * slots + s] : offsets[n * slots + s + 1]]`. `low` and `high` give ranges of slots.
 """
 

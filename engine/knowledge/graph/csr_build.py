@@ -14,7 +14,7 @@ from engine.ports.graph import GraphColumns
 
 
 def build(columns: GraphColumns) -> Arrays:
-    """Return the arrays that `engine.knowledge.graph.csr.CsrGraph` works on."""
+    """Return the arrays that `engine.knowledge.graph.view.GraphView` works on."""
     nodes = len(columns.ids)
     codes = np.unique(columns.edge_types)
     made: Arrays = {"edge_codes": codes, "node_types": columns.node_types, "named_by": columns.named_by}

@@ -18,7 +18,8 @@ from engine.domain.knowledge import NODE_CODE, SYMMETRIC, Edge, EdgeType, GraphP
 from engine.errors import UserError
 from engine.knowledge.graph.queries import RECORDS, WEAK_WORTH, as_types, hub_penalty
 from engine.knowledge.graph.search import require
-from engine.knowledge.graph.view import Direction, GraphView
+from engine.knowledge.graph.traverse import Direction
+from engine.knowledge.graph.view import GraphView
 
 MOST_HOPS = 6
 _VOLUME = 150_000
@@ -99,7 +100,7 @@ def best_paths(
     sides = tuple([_start(end)] for end in ends)
     direct = _best_row(view, *ends, kinds)
     if direct >= 0:
-        found[ends] = (float(view.confidences(np.array([direct]))[0]), [direct])
+        found[ends] = (float(view.edges.confidences(np.array([direct]))[0]), [direct])
     for length in range(2, max_hops + 1):
         steps = (length - length // 2, length // 2)
         for side, wanted in zip(sides, steps, strict=True):
@@ -114,7 +115,7 @@ def best_paths(
 
 def _weak(view: GraphView, ends: tuple[int, int]) -> np.ndarray:
     """Return the codes of the types that support little between these two; files and tools do join files and tools."""
-    records = not any(view.node_type(end) in RECORDS for end in ends)
+    records = not any(view.nodes.node_type(end) in RECORDS for end in ends)
     return np.array([NODE_CODE[kind] for kind in (*_WEAK, *(RECORDS if records else ()))])
 
 
@@ -131,7 +132,7 @@ def _further(
     weak: np.ndarray,
 ) -> _Level:
     """Take one step from every end of a level."""
-    links = view.degrees[level.numbers]
+    links = view.nodes.degrees[level.numbers]
     inner = np.where(level.before >= 0, _passing(view, level.numbers, weak), 1.0)  # a path may start at a hub
     order = np.argsort(-level.scores * inner, kind="stable")
     within = np.cumsum(links[order]) <= max(_VOLUME, int(links[order[:1]].sum()))
@@ -140,7 +141,7 @@ def _further(
     before = order[owners]
     keep = (near != ends[0]) & (near != ends[1])
     before, near, rows = before[keep], near[keep].astype(np.int64), rows[keep]
-    scores = level.scores[before] * inner[before] * view.confidences(rows)
+    scores = level.scores[before] * inner[before] * view.edges.confidences(rows)
     # Of parallel edges the best; then of all ways to a node the best few.
     order = np.lexsort((rows, -scores, before, near))
     same = np.r_[False, (near[order][1:] == near[order][:-1]) & (before[order][1:] == before[order][:-1])]
@@ -181,8 +182,8 @@ def _joined(
 
 def _passing(view: GraphView, numbers: np.ndarray, weak: np.ndarray) -> np.ndarray:
     """Return the factors for having nodes in between."""
-    little = np.isin(view.type_codes()[numbers], weak)
-    return hub_penalty(view.degrees[numbers]) * np.where(little, WEAK_WORTH, 1.0)
+    little = np.isin(view.nodes.types[numbers], weak)
+    return hub_penalty(view.nodes.degrees[numbers]) * np.where(little, WEAK_WORTH, 1.0)
 
 
 def _run(numbers: np.ndarray, first: int) -> range:
@@ -206,7 +207,7 @@ def _trace(levels: list[_Level], place: int) -> tuple[list[int], list[int]]:
 
 def _supports(view: GraphView, numbers: tuple[int, ...], weak: np.ndarray) -> bool:
     """Say whether a path has an inner node that means something, or none at all."""
-    inner = view.type_codes()[list(numbers[1:-1])]
+    inner = view.nodes.types[list(numbers[1:-1])]
     return not len(inner) or not np.isin(inner, weak).all()
 
 
@@ -221,18 +222,18 @@ def _best_row(
     rows = view.rows_between(a, b)
     if len(rows) and (edge_types is not None or direction != "both"):
         heads = {"out": (a,), "in": (b,), "both": (a, b)}[direction]
-        ids = {view.node(number).id for number in heads}
+        ids = {view.nodes.node(number).id for number in heads}
 
         def fits(edge: Edge) -> bool:
             points = edge.source in ids or edge.type in SYMMETRIC
             return points and (edge_types is None or edge.type in edge_types)
 
-        rows = rows[[fits(edge) for edge in view.edges(rows)]]
-    return int(rows[np.argmax(view.confidences(rows))]) if len(rows) else -1
+        rows = rows[[fits(edge) for edge in view.edges.full(rows)]]
+    return int(rows[np.argmax(view.edges.confidences(rows))]) if len(rows) else -1
 
 
 def _path(view: GraphView, numbers: list[int], rows: list[int], weak: np.ndarray) -> GraphPath:
-    edges = view.edges(rows)
+    edges = view.edges.full(rows)
     score = float(np.prod([edge.confidence for edge in edges]))
     score *= float(np.prod(_passing(view, np.array(numbers[1:-1], dtype=np.int64), weak)))
-    return GraphPath(nodes=[view.node(number) for number in numbers], edges=edges, score=round(score, 6))
+    return GraphPath(nodes=[view.nodes.node(number) for number in numbers], edges=edges, score=round(score, 6))

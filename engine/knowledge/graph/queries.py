@@ -81,21 +81,21 @@ def neighbourhood(
     kinds = as_types(node_types, NodeType)
     middle = list(dict.fromkeys(require(view, seed) for seed in seeds))
     found, steps = view.reach_steps(middle, hops, wanted_types)
-    codes = view.type_codes()[found]
+    codes = view.nodes.types[found]
     wanted = steps > 0
     if kinds is not None:
         wanted &= np.isin(codes, [NODE_CODE[kind] for kind in kinds])
     reached = Counter(codes[wanted | (steps == 0)].tolist())
     chosen = _choose(view, middle, found, steps, wanted, limit, wanted_types)
     numbers = np.array(list(chosen), dtype=np.int64)
-    nodes = [view.node(number) for number in chosen]
+    nodes = [view.nodes.node(number) for number in chosen]
     ids = [node.id for node in nodes]
     return Neighbourhood(
-        seeds=[view.node(number).id for number in middle],
+        seeds=[view.nodes.node(number).id for number in middle],
         nodes=nodes,
         hops=dict(zip(ids, chosen.values(), strict=True)),
-        degrees=dict(zip(ids, view.degrees[numbers].tolist(), strict=True)),
-        edges=view.edges(_rows_among(view, numbers, wanted_types)),
+        degrees=dict(zip(ids, view.nodes.degrees[numbers].tolist(), strict=True)),
+        edges=view.edges.full(_rows_among(view, numbers, wanted_types)),
         reached=sum(reached.values()),
         reached_by_type={NODE_TYPES[code]: count for code, count in reached.most_common()},
         seconds=round(time.perf_counter() - began, 6),
@@ -116,14 +116,14 @@ def common_neighbours(
     ends = [require(view, a), require(view, b)]
     sides = [_strongest(view, end, as_types(edge_types, EdgeType)) for end in ends]
     shared = [number for number in sides[0] if number in sides[1] and number not in ends]
-    links = dict(zip(shared, view.degrees[np.array(shared, dtype=np.int64)].tolist(), strict=True))
+    links = dict(zip(shared, view.nodes.degrees[np.array(shared, dtype=np.int64)].tolist(), strict=True))
     scores = {n: sides[0][n][0] * sides[1][n][0] * float(hub_penalty(np.array([links[n]]))[0]) for n in shared}
-    if not any(view.node_type(end) in RECORDS for end in ends):
-        scores = {n: score * (WEAK_WORTH if view.node_type(n) in RECORDS else 1.0) for n, score in scores.items()}
+    if not any(view.nodes.node_type(end) in RECORDS for end in ends):
+        scores = {n: score * (WEAK_WORTH if view.nodes.node_type(n) in RECORDS else 1.0) for n, score in scores.items()}
     ranked = sorted(shared, key=lambda number: (-scores[number], number))[: max(top, 0)]
     return [
         NodeHit(
-            node=view.node(number),
+            node=view.nodes.node(number),
             score=round(scores[number], 6),
             matched=" / ".join(EDGE_TYPES[side[number][1]].value for side in sides),
             degree=links[number],
@@ -153,10 +153,10 @@ def subgraph(view: GraphView, ids: Sequence[str]) -> networkx.MultiDiGraph[str]:
     numbers = list(dict.fromkeys(require(view, node_id) for node_id in ids))
     graph: Any = nx.MultiDiGraph()
     for number in numbers:
-        node = view.node(number)
-        graph.add_node(node.id, name=node.name, type=node.type.value, degree=view.degree(number))
+        node = view.nodes.node(number)
+        graph.add_node(node.id, name=node.name, type=node.type.value, degree=view.nodes.degree(number))
     rows = _rows_among(view, np.array(numbers, dtype=np.int64), None, most=0)
-    for edge in view.edges(rows):
+    for edge in view.edges.full(rows):
         key, times = edge.type.value, 1
         while graph.has_edge(edge.source, edge.target, key):
             times += 1
@@ -168,11 +168,11 @@ def subgraph(view: GraphView, ids: Sequence[str]) -> networkx.MultiDiGraph[str]:
 
 def statistics(view: GraphView, store: GraphStore) -> GraphStats:
     """Return how large the graph is and of what."""
-    kinds = np.bincount(view.type_codes(), minlength=len(NODE_TYPES))
-    links = np.bincount(view.edge_codes, minlength=len(EDGE_TYPES))
+    kinds = np.bincount(view.nodes.types, minlength=len(NODE_TYPES))
+    links = np.bincount(view.edges.codes, minlength=len(EDGE_TYPES))
     return GraphStats(
-        nodes=view.node_count,
-        edges=view.edge_count,
+        nodes=len(view.nodes),
+        edges=len(view.edges),
         nodes_by_type={NODE_TYPES[i]: int(kinds[i]) for i in np.argsort(-kinds, kind="stable") if kinds[i]},
         edges_by_type={EDGE_TYPES[i]: int(links[i]) for i in np.argsort(-links, kind="stable") if links[i]},
         sources=store.sources(),
@@ -196,12 +196,12 @@ def _choose(
 ) -> dict[int, int]:
     """Return the nodes to show, with their distances; every one is joined to the seeds by others shown."""
     chosen = dict.fromkeys(seeds[:limit], 0)
-    shown = np.zeros(view.node_count, dtype=bool)
+    shown = np.zeros(len(view.nodes), dtype=bool)
     shown[list(chosen)] = True
-    distance = np.full(view.node_count, -1, dtype=np.int16)
+    distance = np.full(len(view.nodes), -1, dtype=np.int16)
     distance[found] = steps
     last = int(steps.max(initial=0))
-    links = view.degrees[found]
+    links = view.nodes.degrees[found]
     for step in range(1, last + 1):
         # Each step may fill its share of what is left, so that near nodes do not crowd out all far ones.
         room = len(chosen) + (limit - len(chosen)) // (last - step + 1)
@@ -232,7 +232,7 @@ def _way_back(
         before = near[distance[near] == step - 1]
         if shown[before].any():
             break
-        number = int(before[np.argmax(view.degrees[before])])
+        number = int(before[np.argmax(view.nodes.degrees[before])])
         step -= 1
         way[number] = step
     return way
@@ -244,10 +244,10 @@ def _rows_among(
     """Return the rows of the edges among nodes, ascending; with `most` above 0 only that many, the most certain."""
     if not len(numbers):
         return np.empty(0, dtype=np.int64)
-    inside = np.zeros(view.node_count, dtype=bool)
+    inside = np.zeros(len(view.nodes), dtype=bool)
     inside[numbers] = True
     rows: list[np.ndarray] = []
-    links = view.degrees[numbers]
+    links = view.nodes.degrees[numbers]
     # In parts, so that hubs with all their edges need not stand in memory at once.
     parts = np.split(numbers, np.flatnonzero(np.diff(np.cumsum(links) // _MOST_LOOKED_AT)) + 1)
     for part in parts:
@@ -255,14 +255,14 @@ def _rows_among(
         rows.append(found[inside[near]])
     every = np.unique(np.concatenate(rows))
     if 0 < most < len(every):
-        every = np.sort(every[np.argsort(-view.confidences(every), kind="stable")[:most]])
+        every = np.sort(every[np.argsort(-view.edges.confidences(every), kind="stable")[:most]])
     return every
 
 
 def _strongest(view: GraphView, number: int, edge_types: Collection[EdgeType] | None) -> dict[int, tuple[float, int]]:
     """Return neighbour -> the confidence and type code of the most certain edge to it."""
     adjacent = view.adjacent(number, edge_types)
-    worth = view.confidences(adjacent.rows)
+    worth = view.edges.confidences(adjacent.rows)
     order = np.argsort(worth, kind="stable")  # the best one comes last and stays
     numbers, types = adjacent.numbers[order].tolist(), adjacent.types[order].tolist()
     return dict(zip(numbers, zip(worth[order].tolist(), types, strict=True), strict=True))

@@ -18,8 +18,9 @@ import numpy as np
 
 from engine.domain.knowledge import NODE_CODE, NodeHit, NodeType
 from engine.errors import NotFoundError
+from engine.knowledge.graph.node_table import NamedNode
 from engine.knowledge.graph.search_names import Names, Scores, normal
-from engine.knowledge.graph.view import GraphView, NamedNode
+from engine.knowledge.graph.view import GraphView
 
 _LONGEST = 300
 """Characters of a query that are looked at."""
@@ -55,7 +56,7 @@ def require(view: GraphView, node_id: str) -> int:
     Raises:
         NotFoundError: when there is no node of this id; the advice names what is near.
     """
-    number = view.number(node_id)
+    number = view.nodes.number(node_id)
     if number >= 0:
         return number
     near = [f"{hit.node.name} ({hit.node.id})" for hit in search(view, node_id, top=3)]
@@ -85,9 +86,9 @@ class _ViewIndex:
 def _search(view: GraphView, index: _ViewIndex, text: str, types: Collection[NodeType], top: int) -> list[NodeHit]:
     scores = _scores(index, text)
     codes = {NODE_CODE[kind] for kind in types}
-    of = view.type_codes()
+    of = view.nodes.types
     found = [n for n in scores if not codes or int(of[n]) in codes]
-    links = view.degrees[np.array(found, dtype=np.int64)]
+    links = view.nodes.degrees[np.array(found, dtype=np.int64)]
     ranked = sorted(
         zip(found, links.tolist(), strict=True),
         key=lambda item: (-scores[item[0]][0] - 0.02 * np.log1p(item[1]) / index.most, item[0]),
@@ -120,7 +121,7 @@ def _scores(index: _ViewIndex, text: str) -> Scores:
 
 
 def _hit(view: GraphView, number: int, score: float, key: str, degree: int) -> NodeHit:
-    node = view.node(number)
+    node = view.nodes.node(number)
     matched = node.id
     if key:
         names = [node.name, *node.aliases, *node.xrefs]
@@ -130,7 +131,7 @@ def _hit(view: GraphView, number: int, score: float, key: str, degree: int) -> N
 
 _indexes: WeakKeyDictionary[GraphView, _ViewIndex] = WeakKeyDictionary()
 _names: OrderedDict[str, Names] = OrderedDict()
-"""The indexes of names used last, by what `GraphView.names_key` says of them."""
+"""The indexes of names used last, by what `NodeTable.key` says of them."""
 _guard = threading.Lock()
 """Held for an instant."""
 _making = threading.Lock()
@@ -156,18 +157,18 @@ def _made(view: GraphView) -> _ViewIndex | None:
 
 
 def _make(view: GraphView) -> _ViewIndex:
-    most = float(np.log1p(view.degrees.max(initial=1)))
-    of_runs = np.isin(view.type_codes(), [NODE_CODE[kind] for kind in _OF_RUNS])
+    most = float(np.log1p(view.nodes.degrees.max(initial=1)))
+    of_runs = np.isin(view.nodes.types, [NODE_CODE[kind] for kind in _OF_RUNS])
     changing, lasting = np.flatnonzero(of_runs), np.flatnonzero(~of_runs)
-    key = view.names_key(_OF_RUNS)
+    key = view.nodes.key(_OF_RUNS)
     names = _names.get(key)
     if names is None:
-        names = Names(_without(view.named_nodes(), set(changing.tolist())))
+        names = Names(_without(view.nodes.named(), set(changing.tolist())))
     _names[key] = names
     _names.move_to_end(key)
     while len(_names) > _NAMES_KEPT:
         _names.popitem(last=False)
-    return _ViewIndex((_Part(names, lasting), _Part(Names(view.named_nodes(changing.tolist())), changing)), most)
+    return _ViewIndex((_Part(names, lasting), _Part(Names(view.nodes.named(changing.tolist())), changing)), most)
 
 
 def _without(nodes: Iterable[NamedNode], numbers: set[int]) -> Iterable[NamedNode]:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from engine.knowledge.graph.view import NamedNode
+from engine.knowledge.graph.node_table import NamedNode
 from engine.search.postings import Postings
 from engine.search.spelling import Spelling
 from engine.text.letters import plain

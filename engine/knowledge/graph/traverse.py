@@ -1,20 +1,31 @@
-"""Walking over traversal arrays: with the compiled loops where they are ready, else with NumPy and plain Python."""
+"""Walking over traversal arrays: with the compiled loops where they are ready.
+
+Until then, and without Numba, a walk begins in plain Python, which is the quickest for a few hundred edges, and goes on
+in NumPy from where it meets more of them.
+"""
 
 from __future__ import annotations
 
 import operator
 import threading
 from collections.abc import Collection, Sequence
+from typing import Literal
 
 import numpy as np
 
 from engine.domain.knowledge import EDGE_CODE, SYMMETRIC, EdgeType, NodeType
 from engine.errors import UserError
 from engine.knowledge.graph import kernels
-from engine.knowledge.graph.view import Direction
 
+Direction = Literal["out", "in", "both"]
 Spans = tuple[np.ndarray, np.ndarray]
 """Ranges of slots, as int32 arrays of first and past-the-last."""
+Ranges = list[tuple[int, int]]
+"""The same for plain Python."""
+_LITTLE = 150
+"""Edges up to which a step of a walk is quicker in plain Python than in NumPy."""
+_DENSE = 16
+"""From one edge in so many nodes on, marking the nodes reached is quicker than sorting them."""
 
 
 class Slots:
@@ -39,6 +50,7 @@ class Slots:
             "both": (0, self.count),
         }
         self._known: dict[tuple[frozenset[EdgeType] | None, Direction], Spans] = {}
+        self._ranges: dict[tuple[frozenset[EdgeType] | None, Direction], Ranges] = {}
 
     def outward(self) -> np.ndarray:
         """Return code -> slot for the edge's source (uint8 codes index it)."""
@@ -58,6 +70,15 @@ class Slots:
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._find(key[0], direction)
+        return known
+
+    def ranges(self, edge_types: Collection[EdgeType] | None, direction: Direction) -> Ranges:
+        """Return the same as pairs of plain numbers."""
+        key = (None if edge_types is None else frozenset(edge_types), direction)
+        known = self._ranges.get(key)
+        if known is None:
+            low, high = self.spans(edge_types, direction)
+            known = self._ranges[key] = list(zip(low.tolist(), high.tolist(), strict=True))
         return known
 
     def _find(self, edge_types: frozenset[EdgeType] | None, direction: Direction) -> Spans:
@@ -89,6 +110,10 @@ class Walker:
         self._slots = slots
         self._nodes = nodes
         self._scratch = threading.local()
+        # Plain Python reads numbers off memoryviews several times as quickly as off arrays.
+        self._ends, self._ids = offsets.data, near.data
+        # The compiled loops are for offsets of 32 bits; a graph of a thousand million edges does without them.
+        self._compiled = offsets.dtype == np.int32
 
     def reach(
         self,
@@ -101,17 +126,16 @@ class Walker:
 
         None when a seed is not the number of a node.
         """
+        ready = self._kernels()
+        if ready is None:
+            given = seeds.tolist() if isinstance(seeds, np.ndarray) else seeds
+            plain = [operator.index(seed) for seed in given]
+            fits = not plain or (min(plain) >= 0 and max(plain) < self._nodes)
+            return self._walk(plain, hops, self._slots.ranges(edge_types, direction)) if fits else None
         low, high = self._slots.spans(edge_types, direction)
         start = _starts(seeds, self._nodes)
         if start is None:
             return None
-        ready = self._kernels()
-        if ready is None:
-            if len(start) and not (start.min() >= 0 and start.max() < self._nodes):
-                return None
-            steps = self._walk(start, hops, low, high)
-            found = np.flatnonzero(steps >= 0).astype(np.int32)
-            return found, steps[found]
         queue, far = self._room("queue", np.int32), self._room("far", np.int16)
         count = ready.walk(
             self._offsets, self._near, self._slots.count, start, low, high, hops,
@@ -126,22 +150,21 @@ class Walker:
         if a == b:
             return [a]
         backward: Direction = {"out": "in", "in": "out", "both": "both"}[direction]  # type: ignore[assignment]
-        ahead, back = self._slots.spans(edge_types, direction), self._slots.spans(edge_types, backward)
-        ready = self._kernels()
+        ready, slots = self._kernels(), self._slots
         if ready is None:
-            return self._search(a, b, ahead, back, most)
+            return self._search(a, b, (slots.ranges(edge_types, direction), slots.ranges(edge_types, backward)), most)
+        ahead, back = slots.spans(edge_types, direction), slots.spans(edge_types, backward)
         from_a, from_b = self._room("from_a", np.int32), self._room("from_b", np.int32)
         queue_a, queue_b = self._room("queue", np.int32), self._room("queue_b", np.int32)
         found = self._room("found", np.int32)
         steps = ready.shortest(
-            self._offsets, self._near, self._slots.count, a, b, *ahead, *back, most,
+            self._offsets, self._near, slots.count, a, b, *ahead, *back, most,
             from_a, from_b, queue_a, queue_b, found,
         )  # fmt: skip
         return found[: steps + 1].tolist() if steps >= 0 else None
 
     def _kernels(self) -> kernels.Kernels | None:
-        # The compiled loops are for offsets of 32 bits; a graph of a thousand million edges does without them.
-        return kernels.loaded() if self._offsets.dtype == np.int32 else None
+        return kernels.loaded() if self._compiled else None
 
     def gather(self, numbers: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return, for the edges of many nodes in a range of slots, the position in `numbers` and in the edge arrays."""
@@ -152,48 +175,85 @@ class Walker:
         before = np.cumsum(lengths) - lengths
         return owners, np.arange(len(owners)) + (starts - before)[owners]
 
-    def _walk(self, seeds: np.ndarray, hops: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """The walk in NumPy; return every node's distance, -1 where it was not reached."""
-        steps = np.full(self._nodes, -1, dtype=np.int16)
-        steps[seeds] = 0
-        edge = np.unique(seeds)
+    def _walk(self, seeds: list[int], hops: int, spans: Ranges) -> tuple[np.ndarray, np.ndarray]:
+        """The walk without compiled loops: in plain Python up to the step that has many edges to look at."""
+        steps = dict.fromkeys(seeds, 0)
+        edge = list(steps)
         for hop in range(1, hops + 1):
-            for first, last in zip(low.tolist(), high.tolist(), strict=True):
-                _, places = self.gather(edge, first, last)
-                found = self._near[places]
-                steps[found[steps[found] < 0]] = hop
-            edge = np.flatnonzero(steps == hop)
+            if len(edge) > _LITTLE:
+                return self._walk_far(steps, hop, hops, spans)
+            near = self._slices(edge, spans)
+            if sum(map(len, near)) > _LITTLE:
+                return self._walk_far(steps, hop, hops, spans, np.frombuffer(b"".join(near), dtype=np.int32))
+            edge = [number for part in near for number in part.tolist() if number not in steps]
+            if not edge:
+                break
+            steps.update(dict.fromkeys(edge, hop))
+            edge = list(dict.fromkeys(edge))
+        found = np.array(sorted(steps.items()), dtype=np.int32).reshape(-1, 2)
+        return found[:, 0].copy(), found[:, 1].astype(np.int16)
+
+    def _walk_far(
+        self, known: dict[int, int], begin: int, hops: int, spans: Ranges, near: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Go on in NumPy from step `begin`, whose edges lead to `near`; numbers and steps are sorted as one number."""
+        keys = np.array([number << 16 | step for number, step in known.items()], dtype=np.int64)
+        edge = np.array([number for number, step in known.items() if step == begin - 1], dtype=np.int64)
+        for hop in range(begin, hops + 1):
+            if near is None:
+                parts = [self._near[self.gather(edge, low, high)[1]] for low, high in spans]
+                near = np.concatenate([self._near[:0], *parts])
+            if len(near) * _DENSE > self._nodes:
+                near = self._each_once(near)
+            keys = np.sort(np.concatenate([keys, near.astype(np.int64) << 16 | hop]))
+            numbers = keys >> 16
+            first = np.ones(len(keys), dtype=bool)
+            np.not_equal(numbers[1:], numbers[:-1], out=first[1:])
+            keys, numbers, near = keys[first], numbers[first], None
+            edge = numbers[keys & 0xFFFF == hop]
             if not len(edge):
                 break
-        return steps
+        return (keys >> 16).astype(np.int32), (keys & 0xFFFF).astype(np.int16)
 
-    def _search(self, a: int, b: int, ahead: Spans, back: Spans, most: int) -> list[int] | None:
+    def _each_once(self, numbers: np.ndarray) -> np.ndarray:
+        there = np.zeros(self._nodes, dtype=bool)
+        there[numbers] = True
+        return np.flatnonzero(there)
+
+    def _search(self, a: int, b: int, ranges: tuple[Ranges, Ranges], most: int) -> list[int] | None:
         """The bidirectional search in plain Python, node for node the one of the compiled loop."""
         parents: tuple[dict[int, int], dict[int, int]] = ({a: a}, {b: b})
-        edges = ([a], [b])
-        spans = [list(zip(low.tolist(), high.tolist(), strict=True)) for low, high in (ahead, back)]
+        edges = [[a], [b]]
         for _ in range(most):
             if not edges[0] or not edges[1]:
                 return None
             side = 0 if len(edges[0]) <= len(edges[1]) else 1
-            fresh: list[int] = []
-            for node in edges[side]:
-                for neighbour in self._neighbours(node, spans[side]):
-                    if neighbour in parents[side]:
-                        continue
-                    parents[side][neighbour] = node
-                    fresh.append(neighbour)
-                    if neighbour in parents[1 - side]:
-                        return _join(parents, neighbour, a, b)
-            edges[side][:] = fresh
+            edges[side], meeting = self._further(edges[side], ranges[side], parents[side], parents[1 - side])
+            if meeting >= 0:
+                return _join(parents, meeting, a, b)
         return None
 
-    def _neighbours(self, node: int, spans: list[tuple[int, int]]) -> list[int]:
-        base = node * self._slots.count
-        found: list[int] = []
-        for low, high in spans:
-            found += self._near[self._offsets[base + low] : self._offsets[base + high]].tolist()
-        return found
+    def _further(
+        self, edge: list[int], ranges: Ranges, mine: dict[int, int], theirs: dict[int, int]
+    ) -> tuple[list[int], int]:
+        """Take one step from every node of one side; return the nodes new to it and where the sides meet, or -1."""
+        count, ends, ids = self._slots.count, self._ends, self._ids
+        fresh: list[int] = []
+        for node in edge:
+            for low, high in ranges:
+                for near in ids[ends[node * count + low] : ends[node * count + high]]:
+                    if near not in mine:
+                        mine[near] = node
+                        fresh.append(near)
+                        if near in theirs:
+                            return fresh, near
+        return fresh, -1
+
+    def _slices(self, nodes: list[int], spans: Ranges) -> list[memoryview]:
+        """Return where the edges of nodes lead, an entry for each node and range that has any."""
+        count, ends, ids = self._slots.count, self._ends, self._ids
+        bounds = [(ends[node * count + low], ends[node * count + high]) for node in nodes for low, high in spans]
+        return [ids[low:high] for low, high in bounds if low != high]
 
     def _room(self, name: str, kind: type) -> np.ndarray:
         """Return this thread's array of that name: one number a node, -1 when first asked for."""

@@ -8,12 +8,12 @@ import numpy as np
 
 from engine.domain.knowledge import EDGE_CODE, NODE_CODE, Edge, GraphSource, Node
 from engine.errors import DataError
-from engine.knowledge.graph.csr import CsrGraph
 from engine.knowledge.graph.csr_build import build
+from engine.knowledge.graph.view import GraphView
 from engine.ports.graph import GraphColumns
 
 
-class GraphTwin(CsrGraph):
+class GraphTwin(GraphView):
     """A `GraphView` of lists of nodes and edges. The first node of an id is the one that is kept."""
 
     def __init__(

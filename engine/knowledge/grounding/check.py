@@ -7,8 +7,8 @@ ungrounded     everything else, claims about entities the graph does not know in
 
 A claim with a sign (inhibits, activates, raises, lowers) is grounded by edges of the same sign only; see `direct`.
 A denied claim that no edge speaks about is ungrounded: a missing edge is no evidence of absence. A sentence that asks,
-supposes, plans, or only lists its entities is no claim and gets no label. A model may split the text and name
-predicates; the label is always found here, from edges.
+supposes, plans, or only lists its entities is no claim and gets no label.
+The label is always found here, from edges.
 """
 
 from __future__ import annotations
@@ -23,23 +23,14 @@ from engine.knowledge.grounding.direct import Ruling, direct_rulings
 from engine.knowledge.grounding.paths import PathFinder, Support
 from engine.knowledge.grounding.words import claim_words, edge_words, path_evidence, says
 from engine.knowledge.linking.linker import UNKNOWN_ID, EntityLinker
-from engine.ports.chat import ChatModel
 
 SCORES: dict[Grounding, float] = {"grounded": 1.0, "inferred": 0.5, "ungrounded": 0.0, "contradicted": -1.0}
 
 
-def check_text(text: str, view: GraphView, linker: EntityLinker, *, model: ChatModel | None = None) -> ClaimCheck:
-    """Label every claim of a text.
-
-    With `model`, sentences are read by it where its answers are usable, and by the trained models where they are not.
-    Any text is accepted; an empty one has no claims.
-    """
+def check_text(text: str, view: GraphView, linker: EntityLinker) -> ClaimCheck:
+    """Label every claim of a text. Any text is accepted; an empty one has no claims."""
     started = time.perf_counter()
     read = list(read_text(text, linker.link(text)))
-    if model is not None:
-        from engine.knowledge.grounding.language_model import reread
-
-        read = reread(read, linker, model)
     finder = PathFinder(view)
     claims = [claim_of(statement, finder) for one in read for statement in one.statements]
     unclaimed = [Unclaimed(text=one.sentence.text, why=one.open) for one in read if one.open and not one.statements]
@@ -97,7 +88,7 @@ def _indirect(statement: Statement, finder: PathFinder) -> Ruling:
     weak: Support | None = None
     for s in statement.subject[:3]:
         for o in statement.object[:3]:
-            a, b = view.number(s.id), view.number(o.id)
+            a, b = view.nodes.number(s.id), view.nodes.number(o.id)
             supports = finder.support(kind, a, b) if a >= 0 and b >= 0 and a != b else []
             enough = [support for support in supports if support.enough]
             if enough:
@@ -116,8 +107,8 @@ def _other_relation(statement: Statement, view: GraphView) -> str:
     """Return what the graph does state of the pair, to be added to a sentence, or an empty string."""
     for s in statement.subject[:3]:
         for o in statement.object[:3]:
-            a, b = view.number(s.id), view.number(o.id)
-            edges = view.edges(view.rows_between(a, b)) if a >= 0 and b >= 0 and a != b else []
+            a, b = view.nodes.number(s.id), view.nodes.number(o.id)
+            edges = view.edges.full(view.rows_between(a, b)) if a >= 0 and b >= 0 and a != b else []
             if edges:
                 return f"; what the graph states is that {edge_words(edges[0], s, o)}"
     return ""

@@ -72,8 +72,8 @@ def direct_rulings(statement: Statement, view: GraphView) -> list[Ruling]:
     found: list[Ruling] = []
     for subject in statement.subject[:4]:
         for object_ in statement.object[:4]:
-            a, b = view.number(subject.id), view.number(object_.id)
-            edges = view.edges(view.rows_between(a, b)) if a >= 0 and b >= 0 and a != b else []
+            a, b = view.nodes.number(subject.id), view.nodes.number(object_.id)
+            edges = view.edges.full(view.rows_between(a, b)) if a >= 0 and b >= 0 and a != b else []
             ruling = _direct(statement, _Pair(subject, object_, edges, view)) if edges else None
             if ruling is not None:
                 found.append(ruling)
@@ -82,13 +82,14 @@ def direct_rulings(statement: Statement, view: GraphView) -> list[Ruling]:
 
 def opposed(edge: Edge, view: GraphView) -> str:
     """Return a sentence about the edges that state the opposite of one that is in the graph, "" when none does."""
-    a, b = view.number(edge.source), view.number(edge.target)
+    a, b = view.nodes.number(edge.source), view.nodes.number(edge.target)
     denying = _denying(Sense(edge.type))
     rows = view.rows_between(a, b) if a >= 0 and b >= 0 and denying else []
-    against = [e for e in view.edges(rows) if e.type in denying and (e.source, e.target) == (edge.source, edge.target)]
+    same = (edge.source, edge.target)
+    against = [e for e in view.edges.full(rows) if e.type in denying and (e.source, e.target) == same]
     if not against:
         return ""
-    pair = _Pair(view.node(a), view.node(b), against, view)
+    pair = _Pair(view.nodes.node(a), view.nodes.node(b), against, view)
     surest = max(item.confidence for item in against)
     return (
         f"{pair.words([edge])} (confidence {edge.confidence:g}): {_state(against, view)} the opposite, that "
@@ -145,7 +146,7 @@ def _stated(pair: _Pair, exact: list[Edge], against: list[Edge]) -> str:
 
 def _state(edges: list[Edge], view: GraphView) -> str:
     """Return who states edges, with the verb: `Hetionet states`, `Hetionet and DisGeNET state`."""
-    several = len({view.source_name(edge.origin) for edge in edges}) > 1
+    several = len({view.edges.source_name(edge.origin) for edge in edges}) > 1
     return f"{sources(edges, view)} {'state' if several else 'states'}"
 
 

@@ -8,16 +8,16 @@ from engine.domain.findings import Finding
 from engine.domain.knowledge import Claim, EdgeType, Mention, Node, NodeType
 from engine.knowledge.claims.relations import possible, sense_of
 from engine.knowledge.claims.statements import Statement
-from engine.knowledge.entities import fitting
 from engine.knowledge.graph.view import GraphView
 from engine.knowledge.grounding.check import claim_of
 from engine.knowledge.grounding.paths import PathFinder
+from engine.knowledge.lookup import EntityLookup
 
 _MOST_NAMESAKES = 3
 """Nodes that one name may mean; a name of more says too little."""
 
 
-def check_findings(findings: Sequence[Finding], view: GraphView) -> dict[str, Claim]:
+def check_findings(findings: Sequence[Finding], view: GraphView, lookup: EntityLookup) -> dict[str, Claim]:
     """Return finding id -> what the graph says of what it asserts.
 
     Left out are findings that assert nothing and those of whose entities the graph does not know both, or knows them
@@ -28,8 +28,9 @@ def check_findings(findings: Sequence[Finding], view: GraphView) -> dict[str, Cl
         return {}
     named = {name for _, asserts in stated for name in (asserts.subject, asserts.object)}
     known = {
-        text: [view.node(node.number) for node in nodes] if len(nodes) <= _MOST_NAMESAKES else []
-        for text, nodes in fitting(view, named, types=_SPOKEN_OF).items()
+        text: [view.nodes.node(n) for node in nodes if (n := view.nodes.number(node.id)) >= 0]
+        for text, nodes in lookup.fitting(named, types=_SPOKEN_OF).items()
+        if len(nodes) <= _MOST_NAMESAKES
     }
     finder = PathFinder(view)
     found: dict[str, Claim] = {}

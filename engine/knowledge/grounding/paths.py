@@ -61,7 +61,7 @@ class PathFinder:
 
     def support(self, kind: EdgeType, subject: int, object_: int) -> list[Support]:
         """Return what there is of each metapath for a claim, the best supported first; empty when there is nothing."""
-        ends = (_as_gene(self.view.node_type(subject)), _as_gene(self.view.node_type(object_)))
+        ends = (_as_gene(self.view.nodes.node_type(subject)), _as_gene(self.view.nodes.node_type(object_)))
         acts = kind in {EdgeType.ACTIVATES, EdgeType.INHIBITS}
         if acts and ends[1] is _GENE and ends[0] in {_DRUG, NodeType.DRUG_CLASS}:
             paths = tuple(_signed(path, kind) for path in METAPATHS.get((EdgeType.BINDS, *ends), ()))
@@ -78,7 +78,7 @@ class PathFinder:
         key = (number, kinds, through)
         found = self._near.get(key)
         if found is None:
-            types = self.view.type_codes()
+            types = self.view.nodes.types
             numbers = np.unique(self.view.adjacent(number, kinds).numbers)
             codes = [NODE_CODE[through]] + ([NODE_CODE[NodeType.PROTEIN]] if through is _GENE else [])
             found = self._near[key] = numbers[np.isin(types[numbers], codes)]
@@ -95,7 +95,7 @@ class PathFinder:
 
     def _size(self, kind: NodeType) -> int:
         if not self._counts:
-            self._counts.update({int(c): int(n) for c, n in zip(*np.unique(self.view.type_codes(), return_counts=True),
+            self._counts.update({int(c): int(n) for c, n in zip(*np.unique(self.view.nodes.types, return_counts=True),
                                                                 strict=True)})  # fmt: skip
         return max(1, self._counts[NODE_CODE[kind]])
 
@@ -115,7 +115,7 @@ class PathFinder:
 
     def _expected(self, middles: np.ndarray, kinds: frozenset[EdgeType], end: int) -> float:
         """Return how many of some nodes are linked to a random node of the type of `end`."""
-        return sum(self._links(int(m), kinds) for m in middles) / self._size(self.view.node_type(end))
+        return sum(self._links(int(m), kinds) for m in middles) / self._size(self.view.nodes.node_type(end))
 
     def _three(self, path: Metapath, subject: int, object_: int) -> Support:
         last = self._last(path, object_)
@@ -166,12 +166,12 @@ class PathFinder:
         return any(self._is_hub(path, numbers, at) for at in range(1, len(numbers) - 1))
 
     def _spread(self, path: tuple[int, ...]) -> int:
-        return sum(self.view.degree(number) for number in path[1:-1])
+        return sum(self.view.nodes.degree(number) for number in path[1:-1])
 
     def _is_hub(self, path: Metapath, numbers: tuple[int, ...], at: int) -> bool:
         for step, end in ((path.steps[at - 1], numbers[at - 1]), (path.steps[at], numbers[at + 1])):
-            limit = max(HUB_LEAST, HUB_SHARE * self._size(self.view.node_type(end)))
-            if len(self.near(numbers[at], step, _as_gene(self.view.node_type(end)))) > limit:
+            limit = max(HUB_LEAST, HUB_SHARE * self._size(self.view.nodes.node_type(end)))
+            if len(self.near(numbers[at], step, _as_gene(self.view.nodes.node_type(end)))) > limit:
                 return True
         return False
 

@@ -19,7 +19,7 @@ _MAX_EDGES = 5
 def says(support: Support, subject: Node, object_: Node, view: GraphView) -> str:
     """Return what indirect support there is, in words."""
     if support.count == 1:
-        between = " and ".join(view.node(number).name for number in support.paths[0][1:-1])
+        between = " and ".join(view.nodes.node(number).name for number in support.paths[0][1:-1])
         return f"a single path joins {subject.name} and {object_.name}, through {between}"
     return support.metapath.says.format(s=subject.name, o=object_.name, n=support.count)
 
@@ -72,7 +72,7 @@ def edge_words(edge: Edge, subject: Node, object_: Node) -> str:
 
 def sources(edges: Sequence[Edge], view: GraphView) -> str:
     """Return the names of those who state the edges."""
-    return listed(list(dict.fromkeys(view.source_name(edge.origin) or "The graph" for edge in edges)))
+    return listed(list(dict.fromkeys(view.edges.source_name(edge.origin) or "The graph" for edge in edges)))
 
 
 def _arrow(edge: Edge, names: dict[str, str]) -> str:
@@ -88,7 +88,7 @@ def edge_evidence(
     return [
         EvidenceEdge(
             edge=_arrow(edge, names),
-            source=view.source_name(edge.origin),
+            source=view.edges.source_name(edge.origin),
             confidence=edge.confidence,
             kind=kind,
         )
@@ -103,15 +103,15 @@ def path_evidence(supports: list[Support], view: GraphView) -> list[EvidenceEdge
     for support in supports:
         for path in support.paths[: _MAX_PATHS - shown]:
             shown += 1
-            names = {node.id: node.name for node in (view.node(number) for number in path)}
+            names = {node.id: node.name for node in (view.nodes.node(number) for number in path)}
             steps = support.metapath.steps
             if support.metapath.name == "signature-reversal":
                 both = frozenset({EdgeType.UPREGULATES, EdgeType.DOWNREGULATES})
                 steps = (both, both)
             evidence += [
-                EvidenceEdge(edge=_arrow(e, names), source=view.source_name(e.origin), confidence=e.confidence,
+                EvidenceEdge(edge=_arrow(e, names), source=view.edges.source_name(e.origin), confidence=e.confidence,
                              kind="path", path=shown)
-                for e in view.edges(path_rows(view, path, steps))
+                for e in view.edges.full(path_rows(view, path, steps))
             ]  # fmt: skip
         if shown >= _MAX_PATHS:
             break

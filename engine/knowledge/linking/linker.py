@@ -70,11 +70,11 @@ class EntityLinker:
 
     def __init__(self, view: GraphView) -> None:
         """Index the names, aliases and identifiers of all nodes but datasets."""
-        self._known = view.nodes_apart()
+        self._known = view.nodes.apart()
         self._ids: dict[str, list[int]] = {}
         self._nodes: dict[int, Node] = {}
         names: dict[str, list[Entry]] = {}
-        for named in view.named_nodes():
+        for named in view.nodes.named():
             if named.type is NodeType.DATASET:
                 continue
             for spelt in node_id_keys(named.id, named.type):

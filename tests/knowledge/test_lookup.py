@@ -9,7 +9,7 @@ import pytest
 
 from engine.domain.knowledge import Node, NodeType
 from engine.knowledge.graph.twin import GraphTwin
-from engine.knowledge.resolve import Resolver
+from engine.knowledge.lookup import EntityLookup
 
 NODES = [
     Node(id="Gene::1956", type=NodeType.GENE, name="EGFR", aliases=["ERBB1"], xrefs=["ENSEMBL:ENSG00000146648"]),
@@ -22,7 +22,7 @@ NODES = [
 
 @pytest.fixture(scope="module")
 def resolve():
-    return Resolver(GraphTwin(NODES, []))
+    return EntityLookup(GraphTwin(NODES, []).nodes)
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def gene(node_id: str, name: str, *aliases: str, xrefs: tuple[str, ...] = ()) ->
 )
 def test_of_several_nodes_of_one_name_the_surest_or_none(ids, text, found, reverse):
     nodes = [gene(node_id, "Egfr" if "mouse" in node_id else "EGFR") for node_id in ids]
-    assert Resolver(GraphTwin(nodes[::-1] if reverse else nodes, []))(text, NodeType.GENE) == found
+    assert EntityLookup(GraphTwin(nodes[::-1] if reverse else nodes, []).nodes)(text, NodeType.GENE) == found
 
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_name_in_other_capitals_gives_way_to_the_same(reverse):
     nodes = [gene("Gene::1", "Ofcc1"), gene("Gene::2", "OFCC1")]
-    resolve = Resolver(GraphTwin(nodes[::-1] if reverse else nodes, []))
+    resolve = EntityLookup(GraphTwin(nodes[::-1] if reverse else nodes, []).nodes)
     assert resolve("OFCC1", NodeType.GENE) == "Gene::2"
     assert resolve("Ofcc1", NodeType.GENE) == "Gene::1"
     assert resolve("ofcc1", NodeType.GENE) is None
@@ -80,12 +80,12 @@ def test_a_name_in_other_capitals_gives_way_to_the_same(reverse):
 def test_an_identifier_is_the_entrez_genes_rather_than_its_own_nodes(reverse):
     known = "ENSEMBL:ENSG00000146648"
     nodes = [gene(known, "ENSG00000146648", xrefs=(known,)), gene("Gene::1956", "EGFR", xrefs=(known,))]
-    assert Resolver(GraphTwin(nodes[::-1] if reverse else nodes, []))(known, NodeType.GENE) == "Gene::1956"
+    assert EntityLookup(GraphTwin(nodes[::-1] if reverse else nodes, []).nodes)(known, NodeType.GENE) == "Gene::1956"
 
 
 def test_hidden_nodes_are_not_found():
     nodes = [gene("symbol:EGFR", "EGFR", "HER1"), gene("Gene::7157", "TP53")]
-    resolve = Resolver(GraphTwin(nodes, []), without=["symbol:EGFR"])
+    resolve = EntityLookup(GraphTwin(nodes, []).nodes, without=["symbol:EGFR"])
     assert [resolve(text, NodeType.GENE) for text in ("EGFR", "HER1", "symbol:EGFR", "TP53")] == [None] * 3 + [
         "Gene::7157"
     ]
@@ -94,7 +94,7 @@ def test_hidden_nodes_are_not_found():
 def test_the_view_is_not_kept():
     view = GraphTwin(NODES, [])
     kept = weakref.ref(view)
-    resolve = Resolver(view)
+    resolve = EntityLookup(view.nodes)
     del view
     gc.collect()
     assert kept() is None
@@ -120,4 +120,4 @@ def test_a_gene_is_found_by_any_identifier(text, found):
         gene("Gene::1956", "EGFR", xrefs=("ENSEMBL:ENSG00000146648",)),
         gene("HGNC:11998", "TP53", "2024", xrefs=("ENTREZ:7157", "UNIPROT:P04637")),
     ]
-    assert Resolver(GraphTwin(nodes, [])).gene(text) == found
+    assert EntityLookup(GraphTwin(nodes, []).nodes).gene(text) == found
