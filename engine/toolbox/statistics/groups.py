@@ -474,7 +474,12 @@ def compare_rows(samples, contrasts, family, test, method):
         turning_rows,
     ),
     answers=["compare_groups", "compare_paired"],
-    shows={"groups": ["group", "n", "mean", "sd", "median", "min", "max"], "comparison_plot": []},
+    shows={
+        "groups": ["group", "n", "mean", "sd", "median", "min", "max"],
+        "comparison": ["comparison", "test", "estimate", "difference", "ratio", "lower_95", "upper_95",
+                       "ratio_lower_95", "ratio_upper_95", "p_value", "p_adj"],
+        "comparison_plot": [],
+    },  # fmt: skip
 )
 def compare_groups(
     table,
