@@ -282,7 +282,9 @@ def _columns(
         # An adjusted p-value of a single test says again what the one beside it says.
         if len(kept) < MOST_COLUMNS and not (_is_number(columns[name]) and columns[name] in [columns[k] for k in kept]):
             kept.append(name)
-    return [name for name in filled if name in kept and (_other_limit(name) in kept or _other_limit(name) not in filled)]
+    return [
+        name for name in filled if name in kept and (_other_limit(name) in kept or _other_limit(name) not in filled)
+    ]
 
 
 def _judged(names: Sequence[str]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from engine.planning.choosing.goals import CLEAR, HEARD
 from engine.planning.choosing.score import Candidate
 from engine.planning.making.assemble import Making
 from engine.planning.naming.hints import names_only_whom
+from engine.planning.reading.settings import cut_by_setting
 from engine.planning.reading.ways import not_done
 from engine.planning.tables.sheets import is_id
 from engine.planning.telling.lacking import why_not
@@ -102,6 +103,8 @@ def _without_part(made: Making) -> list[str]:
     taken |= {name for expression in computed for name in re.findall(r"`([^`]+)`", expression)}
     reading = made.reading
     taken |= {m.column for m in reading.mentions if not m.level and names_only_whom(m, reading.words)}
+    cut = {at for bound in made.bounds for at in cut_by_setting(bound.spec, reading)}
+    taken |= {m.column for m in reading.mentions if cut.intersection(range(m.first, m.last + 1))}
     # What numbers every row is who is asked about: `the heaviest goats`.
     taken |= {c.name for sheet in sheets for c in sheet.columns if is_id(c) and c.distinct == sheet.profile.rows}
     return list(dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken))

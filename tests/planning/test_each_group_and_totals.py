@@ -1,0 +1,70 @@
+"""What `each group` stands for, and how many genes pass: one total with its parts, cut as the words say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.data.profiler import profile_files
+from engine.domain.plan import TaskDag
+from engine.planning.planner import Planner
+from engine.toolbox.registry import builtin_tools
+
+
+@pytest.fixture(scope="module")
+def planner():
+    return Planner(builtin_tools())
+
+
+@pytest.fixture(scope="module")
+def kinase(tmp_path_factory):
+    rng = np.random.default_rng(2)
+    doses = np.tile([0, 2, 6, 20, 60, 200, 600, 2000], 6)
+    agent = np.repeat(["AB-1", "AB-2", "AB-3"], 16)
+    activity = 100 / (1 + doses / np.repeat([15.0, 90.0, 400.0], 16)) + rng.normal(0, 2, len(doses))
+    path = tmp_path_factory.mktemp("plate") / "kinase.csv"
+    pd.DataFrame({"agent": agent, "conc_nM": doses, "activity": activity.round(2)}).to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    rng = np.random.default_rng(4)
+    genes = [f"GENE{n}" for n in range(300)]
+    table = {"gene": genes, "log2FoldChange": rng.normal(0, 1.5, 300), "pvalue": rng.uniform(0, 1, 300)}
+    path = tmp_path_factory.mktemp("genes") / "de.csv"
+    pd.DataFrame({**table, "padj": table["pvalue"]}).to_csv(path, index=False)
+    return profile_files([path])
+
+
+def only_step(plan: TaskDag, tool: str) -> dict:
+    (node,) = [node for node in plan.nodes if node.tool == tool]
+    return node.params
+
+
+@pytest.mark.parametrize("question", ["What is the IC50 of each group?", "IC50 for every compound"])
+def test_each_group_is_the_only_column_of_groups_and_no_dose(planner, kinase, question):
+    assert only_step(planner.plan(question, kinase).plan, "dose_response")["group"] == "agent"
+
+
+def test_how_many_is_one_total(planner, results):
+    plan = planner.plan("how many genes are up or down", results).plan
+    assert only_step(plan, "select_genes")["direction"] == "both"
+    plan = planner.plan("which genes are up and which are down", results).plan
+    assert [node.params["direction"] for node in plan.nodes if node.tool == "select_genes"] == ["up", "down"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how many genes are up or down with padj below 0.05 and 2-fold",
+        "how many genes pass an adjusted p of 0.05 and a log2FoldChange of 1, up or down",
+    ],
+)
+def test_columns_named_by_their_cut_have_their_part(planner, results, question):
+    plan = planner.plan(question, results).plan
+    params = only_step(plan, "select_genes")
+    assert (params["alpha"], params["min_abs_lfc"]) == (0.05, 1.0)
+    assert plan.not_answered == []
+    assert all(node.tool != "filter_rows" for node in plan.nodes)
