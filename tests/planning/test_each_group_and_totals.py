@@ -68,3 +68,30 @@ def test_columns_named_by_their_cut_have_their_part(planner, results, question):
     assert (params["alpha"], params["min_abs_lfc"]) == (0.05, 1.0)
     assert plan.not_answered == []
     assert all(node.tool != "filter_rows" for node in plan.nodes)
+
+
+@pytest.fixture(scope="module")
+def owls(tmp_path_factory):
+    rng = np.random.default_rng(6)
+    rows = [(owl, year, int(rng.poisson(40 * change ** (year - 2010)))) for year in range(2010, 2022)
+            for owl, change in (("barn", 0.9), ("little", 1.0), ("tawny", 1.05)) for _ in range(3)]  # fmt: skip
+    path = tmp_path_factory.mktemp("owls") / "owls.csv"
+    pd.DataFrame(rows, columns=["owl", "year", "pairs"]).to_csv(path, index=False)
+    return profile_files([path])
+
+
+def test_which_of_them_declined_is_asked_of_each(planner, owls):
+    plan = planner.plan("which owls declined over the years in pairs?", owls).plan
+    kept = [node.params["condition"] for node in plan.nodes if node.tool == "filter_rows"]
+    assert kept == [f"`owl` in ['{name}']" for name in ("barn", "little", "tawny")]
+    asked = [node for node in plan.nodes if node.tool != "filter_rows"]
+    assert len(asked) == 3
+    assert all("year" in str(node.params) and "pairs" in str(node.params) for node in asked)
+    assert any("not adjusted" in warning for warning in plan.warnings)
+
+
+@pytest.mark.parametrize("question", ["which owl declined?", "do the pairs decline from owl to owl?"])
+def test_a_trend_over_names_without_an_order_does_not_run_unasked(planner, owls, question):
+    plan = planner.plan(question, owls).plan
+    over_names = any(node.params.get("group") == "owl" for node in plan.nodes if node.tool == "trend_test")
+    assert not over_names or any(asked.required for asked in plan.open_questions)

@@ -67,6 +67,11 @@ def finished(
         made.questions.insert(0, did_you_mean(first, alternatives))
         own = Alternative(id=first.analysis.id, probability=round(first.probability, 3), says=says(first))
         alternatives = [own, *alternatives[:2]]
+    apart = [goal for goal in answered if goal.bound and goal.bound.told and goal.analysis.id == first.analysis.id]
+    if len(apart) > 1:
+        made.warnings.append(
+            f"The same is tested {len(apart)} times, once for each level; these p-values are not adjusted for that."
+        )
     made.not_answered += [
         f"{name!r} is named in the question and has no part in this plan." for name in _without_part(made)
     ]
