@@ -317,7 +317,7 @@ def between_ends(x, y, what):
     top, bottom, least, most = (float(x) for x in (high.mean(), low.mean(), limits.low, limits.high))
     return (
         f"; at the highest dose {what} is {format_number(top)} against {format_number(bottom)} at the lowest, "
-        f"difference {format_number(top - bottom)} (95 % CI {format_number(least)} to {format_number(most)})"
+        f"difference {format_number(top - bottom)} ({said_range(least, most)})"
         f"{left_open(least, most)}"
     )
 
