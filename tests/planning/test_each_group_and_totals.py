@@ -1,4 +1,4 @@
-"""What `each group` stands for, and how many genes pass: one total with its parts, cut as the words say."""
+"""What is meant of groups and measures: `each group`, `which of them declined`, one total of genes, two measures."""
 
 from __future__ import annotations
 
@@ -95,3 +95,14 @@ def test_a_trend_over_names_without_an_order_does_not_run_unasked(planner, owls,
     plan = planner.plan(question, owls).plan
     over_names = any(node.params.get("group") == "owl" for node in plan.nodes if node.tool == "trend_test")
     assert not over_names or any(asked.required for asked in plan.open_questions)
+
+
+def test_two_measures_are_not_reduced_to_dimensions_unless_that_is_said(planner, tmp_path):
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame({"cough_early": rng.normal(5, 1, 60), "cough_late": rng.normal(4, 1, 60)}).round(2)
+    table.to_csv(tmp_path / "cough.csv", index=False)
+    profiles = profile_files([tmp_path / "cough.csv"])
+    plan = planner.plan("does the gargle reduce cough early and cough late", profiles).plan
+    assert all(node.tool != "principal_component_analysis" for node in plan.nodes)
+    plan = planner.plan("PCA of cough early and cough late", profiles).plan
+    assert [node.tool for node in plan.nodes] == ["principal_component_analysis"]

@@ -78,6 +78,12 @@ def in_order(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def many_measures(bound: Bound, reading: Reading) -> bool:
+    """All measurements are meant, or more than two are named: two need no map of fewer dimensions."""
+    return len(bound.of_role("measures")) not in (1, 2)
+
+
+@_named
 def independent(bound: Bound, reading: Reading) -> bool:
     """No subject has several of the rows that are analysed; those of a herd or ward may, where what is compared differs within it."""
     found = repetition(bound)
