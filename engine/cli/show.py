@@ -42,7 +42,8 @@ def outcome_text(view: Any, out: str | None) -> str:
         for sentence in report.summary:
             lines += [sentence, ""]
             if sentence in told:
-                lines += [*_table_lines(told[sentence].table), *_figure_lines(told[sentence].figure)]
+                lines += [line for table in told[sentence].tables for line in _table_lines(table)]
+                lines += _figure_lines(told[sentence].figure)
         if report.caveats:
             lines += ["What limits this answer:", *(f"  - {text}" for text in report.caveats), ""]
         rest = len(report.findings) - len(told), len(report.limitations) - len(report.caveats)
@@ -58,8 +59,6 @@ def outcome_text(view: Any, out: str | None) -> str:
 
 def _table_lines(table: Any) -> list[str]:
     """Return the rows that show an answer, in columns; a star stands before those the sentence is about."""
-    if table is None:
-        return []
     from engine.api import shown_cells
 
     numeric, cells = shown_cells(table.columns, list(table.rows.values()))

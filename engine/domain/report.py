@@ -56,10 +56,17 @@ class Answer(Value):
     finding: str
     """Id of the finding."""
     table: ShownTable | None = None
+    beside: ShownTable | None = None
+    """What decides, where the first table only describes: tests of pairs beside the means of groups."""
     figure: str = ""
     """Name of the artifact, one of the report's figures."""
     rows: str = ""
     """Which rows it is about, in words; "" for all."""
+
+    @property
+    def tables(self) -> list[ShownTable]:
+        """The tables that show it, in the order they are read."""
+        return [table for table in (self.table, self.beside) if table is not None]
 
     @property
     def lead(self) -> str:

@@ -6,7 +6,7 @@ Nothing is computed or rephrased: a sentence is a finding as its step wrote it, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.domain.findings import Finding
@@ -24,8 +24,8 @@ from engine.reporting.status import done_nodes, planned, unfinished
 from engine.toolbox.large_tables import Scan, scan
 from engine.toolbox.registry import ToolRegistry
 
-MOST_ANSWERS = 4
-MOST_ROWS, MOST_COLUMNS, MOST_CAVEATS = 12, 8, 3
+MOST_ANSWERS, MOST_LEVELS = 4, 8
+MOST_TABLES, MOST_ROWS, MOST_COLUMNS, MOST_CAVEATS = 2, 12, 8, 3
 NOT_TABLES = frozenset({"figure", "svg", "anndata", "text", "model", "graph"})
 Done = tuple[TaskNode, NodeResult]
 
@@ -48,7 +48,9 @@ def answering(view: RunView, registry: ToolRegistry) -> list[Done]:
             for pair in done
             if pair not in found and (spec := spec_of(registry, pair[0].tool)) and goal.id in spec.answers
         ]
-    return found[:MOST_ANSWERS]
+    # What is asked of each level is answered for all of them: a level that is left out would pass for none.
+    alike = len({pair[0].tool for pair in found}) == 1
+    return found[: MOST_LEVELS if alike else MOST_ANSWERS]
 
 
 def all_answered(view: RunView, registry: ToolRegistry) -> bool:
@@ -196,25 +198,36 @@ def with_tables(report: Report, view: RunView, registry: ToolRegistry, artifacts
     for answer in report.answers:
         result = view.results[answer.node]
         spec = spec_of(registry, result.tool)
-        table = _table(answer, result, spec, artifacts, _named_columns(view))
-        again = table is not None and table.name in seen
-        seen |= {table.name} if table else set()
-        shown.append(answer if again else answer.model_copy(update={"table": table}))
+        tables = _tables(answer, result, spec, artifacts, _named_columns(view))
+        new = [table for table in tables if table.name not in seen]
+        seen |= {table.name for table in new}
+        shown.append(answer.model_copy(update=dict(zip(("table", "beside"), new, strict=False))))
     return report.model_copy(update={"answers": shown})
 
 
-def _table(
+def _tables(
     answer: Answer, result: NodeResult, spec: ToolSpec | None, artifacts: ArtifactStore, asked: Sequence[str]
-) -> ShownTable | None:
+) -> list[ShownTable]:
+    """Return what shows an answer: the table of the finding where none such is declared, then those that are."""
     finding = next(f for f in result.findings if f.id == answer.finding)
     tables = [artifact for artifact in result.artifacts if is_table(artifact)]
     declared = spec.shows if spec else {}
-    own = next((a for a in tables if a.name == finding.artifact), None)
-    chosen = own if own and own.output in declared else None
-    chosen = chosen or next((a for name in declared for a in tables if a.output == name), None)
-    chosen = chosen or own or next(iter(tables), None)
-    if chosen is None:
-        return None
+    own = [artifact for artifact in tables if artifact.name == finding.artifact]
+    chosen = [a for name in declared for a in tables if a.output == name]
+    chosen = chosen if any(a in chosen for a in own) else [*own, *chosen] or tables[:1]
+    shown = [_shown(artifact, finding, result, declared, artifacts, asked) for artifact in chosen[:MOST_TABLES]]
+    return [table for table in shown if table is not None]
+
+
+def _shown(
+    chosen: Artifact,
+    finding: Finding,
+    result: NodeResult,
+    declared: Mapping[str, Sequence[str]],
+    artifacts: ArtifactStore,
+    asked: Sequence[str],
+) -> ShownTable | None:
+    """Return the rows and columns of one table; None for one that cannot be read."""
     pointing = {f.id: f.row for f in result.findings if f.artifact == chosen.name and f.row}
     try:
         found = scan(artifacts.path(chosen.sha256), pointing, first=MOST_ROWS)
@@ -265,11 +278,32 @@ def _columns(
     if declared:
         return [name for name in declared if name in filled]
     kept: list[str] = []
-    for name in dict.fromkeys([*filled[:1], *(name for name in deciding if name in filled), *filled]):
+    telling = [name for name in filled if len({*columns[name]}) > 1 and not holds_numbers(columns[name])]
+    first = [*filled[:1], *(name for name in deciding if name in filled), *_judged(filled), *telling]
+    for name in dict.fromkeys([*first, *filled]):
         # An adjusted p-value of a single test says again what the one beside it says.
         if len(kept) < MOST_COLUMNS and not (_is_number(columns[name]) and columns[name] in [columns[k] for k in kept]):
             kept.append(name)
-    return [name for name in filled if name in kept]
+    return [
+        name for name in filled if name in kept and (_other_limit(name) in kept or _other_limit(name) not in filled)
+    ]
+
+
+def _judged(names: Sequence[str]) -> Iterator[str]:
+    """Yield what a row is judged by: p-values, and limits with what they are the limits of, which stands before them.
+
+    Limits that name what they are of (`odds_ratio_lower_95`) come before others: they are on the scale that is told.
+    """
+    yield from (name for name in names if re.fullmatch(r"(.*_)?p_?(adj|value|val)(_.*)?|(.*_)?[pq]", name))
+    for name in sorted((name for name in names if name.endswith("lower_95")), key=lambda name: name == "lower_95"):
+        before = [other for other in names[: names.index(name)] if not re.fullmatch(r"(.*_)?(se|df|n)", other)]
+        yield from (*before[-1:], name, _other_limit(name))
+
+
+def _other_limit(name: str) -> str:
+    """Return the name of the other end of an interval; a name that is no limit as it is."""
+    ends = {"lower_95": "upper_95", "upper_95": "lower_95"}
+    return re.sub(r"(?:lower|upper)_95$", lambda match: ends[match[0]], name)
 
 
 def _is_number(cells: Sequence[str]) -> bool:

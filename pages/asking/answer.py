@@ -60,11 +60,11 @@ def _one(engine: Engine, view: RunView, answer: Any, figure: Any, key: str) -> N
     artifacts = {artifact.name: artifact for artifact in report.tables}
     with st.container(key=f"answer_{key}"):
         st.markdown(f"**{plain(answer.said)}**")
-        if answer.table is not None:
-            _rows_of(answer.table, f"answer_table_{key}")
+        for table, name in zip(answer.tables, ("table", "beside"), strict=False):
+            _rows_of(table, f"answer_{name}_{key}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if answer.table is not None:
-                st.caption(plain(_extent(answer.table)), width="content")
+            for table in answer.tables:
+                st.caption(plain(_extent(table)), width="content")
             if finding is not None:
                 _check_button(engine, finding, artifacts.get(finding.artifact), f"answer_{key}")
         if figure is not None:

@@ -126,6 +126,16 @@ def test_a_run_that_went_as_planned_teaches_nothing() -> None:
     assert quality(NODES, results) == 1.0
 
 
+def test_what_was_asked_and_not_answered_counts_against_a_run() -> None:
+    nodes = [NODES[0].model_copy(update={"priority": 2}), NODES[1]]
+    prepared = {"n1": result("n1", verdict=verdict(1.0)), "n2": result("n2", "failed")}
+    assert quality(nodes, GOOD) == 0.8
+    assert quality(nodes, GOOD, not_answered=1) == 0.4  # one of two requests
+    assert quality(nodes, prepared) == 0.0  # the table was read, and the question has no answer
+    lacking = PLAN.model_copy(update={"nodes": nodes, "not_answered": ["Dose response: no column of doses."]})
+    assert episode_of(record(status="partial"), lacking, GOOD, None, []).quality == 0.4
+
+
 def test_a_run_that_stopped_before_any_step() -> None:
     episode = made({}, report=None, run=record(status="failed", error="No disk left\nx", finished_at=""))
     assert episode.lessons == "The analysis stopped: No disk left."

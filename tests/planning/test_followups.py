@@ -493,6 +493,28 @@ def test_three_questions_are_offered_for_a_simple_table_and_after_its_answer(pla
         assert not any(q.required or q.blocking for q in plan.open_questions)
 
 
+ALONG = {
+    "doses": {"agent": ["A"] * 24 + ["B"] * 24, "conc_uM": [0, 1, 3, 10, 30, 100] * 8},
+    "few doses": {"strain": ["Ler", "Col"] * 24, "dose_mg": [1, 1, 2, 2, 4, 4] * 8},
+    "weeks of animals": {
+        "mouse": [f"no{n // 6}" for n in range(48)], "diet": ["hay"] * 24 + ["oats"] * 24, "week": [*range(6)] * 8
+    },
+}  # fmt: skip
+"""What an outcome may run along, with groups beside it."""
+
+
+@pytest.mark.parametrize("columns", ALONG.values(), ids=ALONG)
+def test_groups_are_not_compared_over_all_doses_or_times(planner, tmp_path, columns):
+    path = tmp_path / "table.csv"
+    pd.DataFrame({**columns, "weight": RNG.normal(50, 6, 48).round(1)}).to_csv(path, index=False)
+    profiles = profile_files([path])
+    offered = planner.suggest(profiles)
+    group, along = (name for name in columns if name != "mouse")
+    assert any(along in question for question in offered), offered
+    assert not any(group in question and "weight" in question and along not in question for question in offered)
+    assert not any("EC50" in question for question in offered) or len({*columns[along]}) >= 5
+
+
 def test_nothing_is_suggested_for_files_that_cannot_be_used(planner, tmp_path):
     (tmp_path / "note.bin").write_bytes(bytes(range(256)))
     assert planner.suggest(profile_files([tmp_path / "note.bin"])) == []

@@ -128,6 +128,12 @@ def test_what_pairs_the_samples_is_not_what_is_compared(planner, paired):
     assert node(plan, "select_genes").params["direction"] == "up"
 
 
+def test_what_pairs_comes_after_what_is_compared_and_is_no_group(planner, paired):
+    plan = planner.plan("how many genes go up and how many down with dexamethasone, matched by donor", paired).plan
+    params = node(plan, "differential_expression").params
+    assert (params["condition"], params["covariates"]) == ("dex", ["donor"])
+
+
 def test_a_named_gene_is_tested_and_shown(planner, paired):
     plan = planner.plan("is FKBP5 induced by dex?", paired).plan
     assert node(plan, "differential_expression").params["genes_of_interest"] == ["FKBP5"]

@@ -12,7 +12,7 @@ from reporting_run import FolderStore, execute, small_plan, small_registry, with
 from engine.cli.show import outcome_text
 from engine.domain.plan import Chosen, Span
 from engine.domain.report import Report
-from engine.reporting.answers import caveats
+from engine.reporting.answers import _columns, caveats
 from engine.reporting.forms import html, markdown, run_json
 from engine.reporting.forms.links import LinkPlaces, linked
 from engine.reporting.spoken import MOST_WORDS, spoken
@@ -210,3 +210,47 @@ def test_a_comparison_that_names_the_level_is_not_left_for_that_level_alone(made
     view = asking(of_findings(view, ("Growth is higher in low than in high: 3 against 2.", {"pair": "low vs high"}),
                               ("Growth in low: 3.", {"group": "low"})), ("level", "dose group = low"))  # fmt: skip
     assert synthesize(view, registry(), store).summary == ["Growth is higher in low than in high: 3 against 2."]
+
+
+def test_p_values_and_whole_intervals_are_never_cut_from_a_wide_table():
+    header = [
+        "gene",
+        "n_1",
+        "n_2",
+        "sd_1",
+        "sd_2",
+        "ct_1",
+        "ct_2",
+        "fold",
+        "lower_95",
+        "upper_95",
+        "se",
+        "p_value",
+        "p_adj",
+    ]
+    rows = {n: [f"g{n}", *(f"{n + at / 7:.4f}" for at in range(1, len(header)))] for n in (1, 2)}
+    shown = _columns(header, rows, (), [])
+    assert {"gene", "fold", "lower_95", "upper_95", "p_value", "p_adj"} <= {*shown}
+    assert [header.index(name) for name in shown] == sorted(header.index(name) for name in shown)
+
+
+def test_limits_that_name_what_they_are_of_go_before_those_that_do_not():
+    header = ["term", "a", "b", "coef", "lower_95", "upper_95", "odds_ratio", "odds_ratio_lower_95", "odds_ratio_upper_95",
+              "p_value"]  # fmt: skip
+    rows = {n: [f"t{n}", *(f"{n + at / 7:.4f}" for at in range(1, len(header)))] for n in (1, 2)}
+    shown = _columns(header, rows, (), [])
+    assert {"odds_ratio", "odds_ratio_lower_95", "odds_ratio_upper_95", "p_value"} <= {*shown}
+    assert ("lower_95" in shown) == ("upper_95" in shown)
+
+
+def test_what_decides_stands_beside_what_describes(made):
+    view, store = made
+    report = synthesize(view, registry(shows={"means": ["group", "mean"], "means_plot": []}), store)
+    (answer,) = report.answers
+    assert [table.columns for table in answer.tables] == [["group", "mean"]]
+    second = answer.table.model_copy(update={"name": "n1_tests.csv", "columns": ["pair", "p_adj"]})
+    both = report.model_copy(update={"answers": [answer.model_copy(update={"beside": second})]})
+    shown = view.model_copy(update={"report": both})
+    assert "p_adj" in outcome_text(shown, None)
+    assert "| pair | p_adj |" in markdown.render(shown, registry())
+    assert "p_adj</th>" in html.render(shown, store, registry())

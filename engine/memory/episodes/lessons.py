@@ -64,7 +64,7 @@ def episode_of(
         entities=entities_of(record, nodes, results, profiles),
         result_summary=result_summary(record, results, report),
         success=record.status == "succeeded",
-        quality=quality(nodes, results),
+        quality=quality(nodes, results, len(plan.not_answered)),
         lessons=" ".join(lessons(nodes, results, repairs=repairs, edits=edits, error=record.error)),
         run_id=record.run_id,
         user=record.user,
@@ -130,8 +130,12 @@ def plan_summary(nodes: Sequence[TaskNode]) -> str:
     return "; ".join(f"{number}) {node.name or node.tool}" for number, node in enumerate(nodes, 1)) + "."
 
 
-def quality(nodes: Sequence[TaskNode], results: Mapping[str, NodeResult]) -> float:
-    """Return the mean of the steps' verdicts, where a step that did not succeed counts 0; 0 to 1."""
+def quality(nodes: Sequence[TaskNode], results: Mapping[str, NodeResult], not_answered: int = 0) -> float:
+    """Return the mean of the steps' verdicts times the share of what was asked that is answered; 0 to 1.
+
+    A step that did not succeed counts 0. What is asked are the steps of the highest priority, and the `not_answered`
+    requests that no step stands for: good preparations of an answer that never came make no good analysis.
+    """
     if not nodes:
         return 0.0
     marks = [0.0] * len(nodes)
@@ -139,7 +143,10 @@ def quality(nodes: Sequence[TaskNode], results: Mapping[str, NodeResult]) -> flo
         result = results.get(node.id)
         if result is not None and result.status in DONE:
             marks[position] = result.verdict.quality if result.verdict is not None else 1.0
-    return round(sum(marks) / len(marks), 3)
+    top = max(node.priority for node in nodes)
+    due = [mark for node, mark in zip(nodes, marks, strict=True) if node.priority == top]
+    answered = sum(mark > 0 for mark in due) / (len(due) + not_answered)
+    return round(answered * sum(marks) / len(marks), 3)
 
 
 def result_summary(record: RunRecord, results: Mapping[str, NodeResult], report: Report | None) -> str:

@@ -65,6 +65,20 @@ def _group(bound: Bound) -> ColumnProfile | None:
 
 
 @_named
+def in_order(bound: Bound, reading: Reading) -> bool:
+    """The groups have an order: by their numbers, by what their names say, or because the question lists them."""
+    column = _group(bound)
+    given = any(bound.params.get(p.name) for p in bound.spec.params if p.role == "levels")
+    return column is None or column.scale != "category" or bool(column.order) or given
+
+
+@_named
+def many_measures(bound: Bound, reading: Reading) -> bool:
+    """All measurements are meant, or more than two are named: two need no map of fewer dimensions."""
+    return len(bound.of_role("measures")) not in (1, 2)
+
+
+@_named
 def independent(bound: Bound, reading: Reading) -> bool:
     """No subject has several of the rows that are analysed; those of a herd or ward may, where what is compared differs within it."""
     found = repetition(bound)

@@ -16,7 +16,7 @@ from engine.planning.binding.levels import SIDES
 from engine.planning.binding.slots import slot_of
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.reading import Reading, Restriction
-from engine.planning.reading.settings import written
+from engine.planning.reading.settings import cut_by_setting, written
 from engine.planning.tables.sheets import Data
 
 
@@ -30,7 +30,10 @@ def rows_kept(bound: Bound, reading: Reading) -> None:
 def _restricted(bound: Bound, reading: Reading) -> None:
     """Keep the rows that the words keep or leave out, unless the level is an outcome's or a side of a comparison."""
     taken = set(bound.columns())
+    cut = cut_by_setting(bound.spec, reading)
     for item in reading.restrictions:
+        if cut.intersection(range(item.first, item.last + 1)):
+            continue
         if item.op == "in" and (_leaves_out_a_side(bound, item) or _leaves_one_level(bound, reading, item)):
             continue
         if (item.sure and not (item.op == "in" and _is_outcome(bound, item.column))) or (

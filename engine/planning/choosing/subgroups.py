@@ -30,6 +30,13 @@ _BEFORE = re.compile(
     r"\b(?:sep[ae]rate?\w*|individually|apart)\s+(?:(?:for|in|by|within|among|per|of)\s+)?(?:each |every |the |both )?)$",
     re.IGNORECASE,
 )
+_WHICH = re.compile(r"\b(?:which|what)\s+(?:of\s+the\s+)?$", re.IGNORECASE)
+_CHANGED = re.compile(
+    r"^\s+(?:have\s+|has\s+|are\s+|is\s+|did\s+)?(?:declin|decreas|increas|ris|rose|fall|fell|grow|grew|grown|gain|los[et]|shrink|shrank|"
+    r"shrunk|drop|expand|recover|worsen|improv|chang)\w*",
+    re.IGNORECASE,
+)
+"""`which species declined`: each of them is asked how it changed along the time."""
 _LIE_APART = re.compile(
     r"\b(?:do|does|did|will|would|whether|if|how)\s+(?!(?:you|we|i|it|this|that)\b)[^,;.?!]{2,60}?\bsep[ae]rate\s+(?:by|in|within|among|for)\b"
     r"[^,;.?!]*$",
@@ -59,7 +66,8 @@ def each_level(reading: Reading, data: Data) -> Each | None:
         first, last = reading.words[stretch[0].first], reading.words[stretch[-1].last]
         column = data.column(stretch[0].column)
         before = reading.question[: first.start]
-        told = _BEFORE.search(before) or _AFTER.match(reading.question[last.end :])
+        told = _BEFORE.search(before) or _AFTER.match(reading.question[last.end :]) or _which_changed(
+            reading, data, before, reading.question[last.end :])  # fmt: skip
         if (
             not told
             or (told.re is _BEFORE and _LIE_APART.search(before))
@@ -73,10 +81,17 @@ def each_level(reading: Reading, data: Data) -> Each | None:
         if len(levels) > 1 and (not named or {*named} == {*levels} or len({*named}) > 1):
             kept = tuple(level for level in levels if not named or level in named)
             surely = (
-                told.re is _AFTER or re.search(r"sep[ae]rat|split|individual|apart|analys", told.group()) is not None
+                told.re in (_AFTER, _CHANGED)
+                or re.search(r"sep[ae]rat|split|individual|apart|analys", told.group()) is not None
             )
             return Each(column.name, kept, tuple(stretch), surely)
     return None
+
+
+def _which_changed(reading: Reading, data: Data, before: str, after: str) -> re.Match[str] | None:
+    """Return the verb where it is asked which levels changed, and the data have a time along which they may have."""
+    times = any(sheet.structure.times for sheet in data.sheets)
+    return _CHANGED.match(after) if times and _WHICH.search(before) else None
 
 
 def _stretches(reading: Reading) -> list[list[ColumnMention]]:

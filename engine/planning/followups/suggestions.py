@@ -21,6 +21,10 @@ from engine.toolbox.registry import ToolRegistry
 _SLOT = re.compile(r"\{(\w+)\}")
 MOST_LEVELS = 6
 """So many groups are compared at a glance."""
+CURVE = 5
+"""Of fewer doses no curve is fitted."""
+ALONG = ("dose", "steps", "time", "moment")
+"""Slots of what an outcome runs along: groups that are compared without it are compared over all of it."""
 LONGEST = 40
 """Characters of a name that reads well in a question."""
 
@@ -97,6 +101,8 @@ def _filled(wording: str, filled: Mapping[str, str]) -> str | None:
     slots = _SLOT.findall(wording)
     if not all(filled.get(slot) for slot in slots):
         return None
+    if {"measure", "group"} <= {*slots} and not {*slots} & {*ALONG} and any(filled.get(slot) for slot in ALONG):
+        return None
     return _SLOT.sub(lambda match: filled[match[1]], wording)
 
 
@@ -115,14 +121,18 @@ def _of(sheet: Sheet, named: Collection[str]) -> dict[str, str]:
     ends = {*structure.survival.values()}
     numbers = [c.name for c in columns if c.scale in NUMBERS and not is_group(c) and c.name not in ends]
     numbers = [n for n in numbers if n not in structure.times and n not in structure.doses] or numbers
-    groups = [c for c in columns if _is_few(c) and c.name not in {*ends, *structure.times, *structure.doses}]
+    along = {*ends, *structure.times, *structure.doses, *(item.subject for item in structure.repeated)}
+    groups = [c for c in columns if _is_few(c) and c.name not in along]
     spans = [t for t in structure.times if t not in ends] if structure.repeated else []
+    # A curve takes at least so many doses; where each subject is followed, its dose is one of what it was given.
+    series = [d for d in structure.doses if (c := sheet.column(d)) and c.distinct >= CURVE and not structure.times]
     slots = {
         "measure": numbers[:1], "number": numbers[:1], "other": numbers[1:2],
         "group": [c.name for c in groups[:1]], "second": [c.name for c in groups[1:2]],
         "several": ["measurements"] if len(numbers) > 3 else [],
         "two": [c.name for c in groups if c.distinct == 2][:1],
-        "dose": structure.doses[:1], "time": spans[:1],
+        "dose": series[:1], "steps": [] if series else structure.doses[:1],
+        "time": spans[:1], "moment": [] if structure.repeated else [t for t in structure.times if t not in ends][:1],
         "event": [structure.survival["event"]] if "event" in structure.survival else [],
     }  # fmt: skip
     return {slot: names[0] for slot, names in slots.items() if names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,7 +152,9 @@ class Assembler:
     def _add_bound(self, bound: Bound, made: Making, inputs: dict[str, str], *, priority: int) -> str:
         spec = bound.spec
         split = next((p for p in spec.params if p.each and not bound.params.get(p.name)), None)
-        if split is not None:
+        # Who asks how many wants one number that all are in, and its parts beside it.
+        total = split is not None and split.default not in split.each and _HOW_MANY.search(made.reading.question)
+        if split is not None and not total:
             ids = [
                 made.builder.add(spec, {**bound.params, split.name: value}, inputs=inputs, reasons=bound.reasons, priority=priority,
                                  name=f"{spec.title}: {value}")
@@ -315,6 +318,9 @@ class Assembler:
             return None
         made.bounds.append(bound)
         return self._add_goal(analysis, bound, made, priority=1)
+
+
+_HOW_MANY = re.compile(r"\bhow many\b|\b(?:total )?number of\b", re.IGNORECASE)
 
 
 def _own_file(bound: Bound, port: InputSpec) -> list[Sheet]:

@@ -16,6 +16,7 @@ from engine.planning.choosing.goals import CLEAR, HEARD
 from engine.planning.choosing.score import Candidate
 from engine.planning.making.assemble import Making
 from engine.planning.naming.hints import names_only_whom
+from engine.planning.reading.settings import cut_by_setting
 from engine.planning.reading.ways import not_done
 from engine.planning.tables.sheets import is_id
 from engine.planning.telling.lacking import why_not
@@ -66,6 +67,11 @@ def finished(
         made.questions.insert(0, did_you_mean(first, alternatives))
         own = Alternative(id=first.analysis.id, probability=round(first.probability, 3), says=says(first))
         alternatives = [own, *alternatives[:2]]
+    apart = [goal for goal in answered if goal.bound and goal.bound.told and goal.analysis.id == first.analysis.id]
+    if len(apart) > 1:
+        made.warnings.append(
+            f"The same is tested {len(apart)} times, once for each level; these p-values are not adjusted for that."
+        )
     made.not_answered += [
         f"{name!r} is named in the question and has no part in this plan." for name in _without_part(made)
     ]
@@ -102,6 +108,8 @@ def _without_part(made: Making) -> list[str]:
     taken |= {name for expression in computed for name in re.findall(r"`([^`]+)`", expression)}
     reading = made.reading
     taken |= {m.column for m in reading.mentions if not m.level and names_only_whom(m, reading.words)}
+    cut = {at for bound in made.bounds for at in cut_by_setting(bound.spec, reading)}
+    taken |= {m.column for m in reading.mentions if cut.intersection(range(m.first, m.last + 1))}
     # What numbers every row is who is asked about: `the heaviest goats`.
     taken |= {c.name for sheet in sheets for c in sheet.columns if is_id(c) and c.distinct == sheet.profile.rows}
     return list(dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken))

@@ -40,10 +40,24 @@ _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
     (frozenset({"months", "monthly", "month"}), lambda s: _with(s.structure.times, "month")),
     (WHOM,
      lambda s: [item.subject for item in s.structure.repeated[:1] if not hint(item.subject, "cluster", "batch")]),
-    (frozenset({"groups", "treatments", "arms", "drugs", "conditions"}),
-     lambda s: [c.name for c in s.columns if is_group(c) and c.scale in ("category", "binary", "code", "ordered")
-                and c.name not in s.structure.times and c.name not in {r.subject for r in s.structure.repeated}]),
+    (frozenset({"groups", "treatments", "arms", "drugs", "conditions", "compounds", "inhibitors"}), lambda s: _groups(s)),
 )  # fmt: skip
+_ONE = frozenset("group treatment arm drug condition compound inhibitor".split())
+"""One of the groups, where a word before it means all of them."""
+_ALL_OF = frozenset("each every per which".split())
+
+
+def _groups(sheet: Sheet) -> list[str]:
+    apart = {*sheet.structure.times, *(r.subject for r in sheet.structure.repeated)}
+    return [c.name for c in sheet.columns
+            if is_group(c) and c.scale in ("category", "binary", "code", "ordered") and c.name not in apart]  # fmt: skip
+
+
+def _each_group(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
+    """Return `each group` and `which drug` as a mention of the only column of groups; doses are none."""
+    here = [at for at, token in enumerate(words) if at and token.text in _ONE and words[at - 1].text in _ALL_OF]
+    names = [name for name in _groups(sheet) if name not in sheet.structure.doses] if here else []
+    return [ColumnMention(names[0], "", at, at, 0.62) for at in here] if len(names) == 1 else []
 
 
 def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
@@ -101,7 +115,7 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention
         ]  # `within 30 days` is a stretch, no column of days
         if here and len(names := columns(sheet)) == 1:
             found += [ColumnMention(names[0], "", at, at, 0.62) for at in here]
-    return found + _measured_in(words, sheet) + _given(words, sheet)
+    return found + _measured_in(words, sheet) + _given(words, sheet) + _each_group(words, sheet)
 
 
 _START = frozenset("baseline start started beginning entry outset initially before".split())

@@ -142,7 +142,8 @@ def direction(question: str) -> str:
     )
     down = bool(
         re.search(
-            r"\b(?:down|under).?(?:regulat|express)\w*|\b(?:go(?:es)?|are|most) down\b|\brepressed\b|\bsuppressed\b|"
+            r"\b(?:down|under).?(?:regulat|express)\w*|\b(?:go(?:es)?|are|most|how many) down\b|\brepressed\b|"
+            r"\bsuppressed\b|"
             r"\b(?:decreased|down) genes\b|\bgenes (?:that (?:are|go) )?(?:down|lower)\b",
             question,
             re.I,

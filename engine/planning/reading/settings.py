@@ -24,6 +24,18 @@ _READ = {"alpha": "alpha", "min_abs_lfc": "min_lfc", "lfc_threshold": "min_lfc",
 """Parameters whose number the reader has found for the whole question."""
 
 
+def cut_by_setting(spec: ToolSpec, reading: Reading) -> set[int]:
+    """Return the places of the words that say a threshold which a parameter of the tool takes.
+
+    A column named there (`padj below 0.05`, `log2FoldChange of 1`, `2-fold`) is what the step cuts, not what it is about.
+    """
+    said = [getattr(reading, _READ[param.name]) for param in spec.params if param.name in _READ]
+    return {
+        at for number in said if number is not None
+        for at, word in enumerate(reading.words) if word.start < number.end and number.start < word.end
+    }  # fmt: skip
+
+
 def settings_said(spec: ToolSpec, reading: Reading, bound: dict[str, Any]) -> dict[str, Any]:
     """Return parameter -> value for the settings that the question names; names of columns say nothing of settings.
 

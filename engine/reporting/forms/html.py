@@ -98,13 +98,16 @@ def _answers(contents: Contents, store: ArtifactStore) -> str:
         finding = contents.finding_of(answer.text)
         sentence = _sentence(contents, finding, answer, key) if finding else _e(answer.text)
         parts.append(f'<p class="answer">{_e(answer.lead)}{sentence}</p>')
-        if answer.table is not None:
-            parts.append(_answer_table(answer.table, key))
+        parts += [_answer_table(table, _table_key(key, at)) for at, table in enumerate(answer.tables)]
         figure = next((f for f in contents.report.figures if f.artifact.name == answer.figure), None)
         if figure is not None and answer.figure not in drawn:
             drawn.add(answer.figure)
             parts.append(_figure(figure, store))
     return "".join(parts)
+
+
+def _table_key(key: str, at: int) -> str:
+    return f"{key}-{at}" if at else key
 
 
 def _answer_table(table: ShownTable, key: str) -> str:
@@ -131,15 +134,18 @@ def _answer_table(table: ShownTable, key: str) -> str:
 
 def _sentence(contents: Contents, finding: Finding, answer: Answer | None = None, key: str = "") -> str:
     """Write a finding's sentence with its numbers as links: to the cells below an answer, else to the whole table."""
-    table = answer.table if answer else None
-    near = table.marked or (list(table.rows) if len(table.rows) == 1 else []) if table else []
+    tables = {_table_key(key, at): table for at, table in enumerate(answer.tables)} if answer else {}
     parts = []
     for piece in contents.pieces(finding):
         target = contents.cell(finding, piece)
-        if table is not None and near and piece.column in table.columns and table.name == finding.artifact:
-            target = cell_anchor(f"{key}-row-{near[0]}", table.columns.index(piece.column))
-        elif table is not None and (place := table.place(*piece.named)) is not None:
-            target = cell_anchor(f"{key}-row-{place[0]}", place[1])
+        for own, table in tables.items():
+            near = table.marked or (list(table.rows) if len(table.rows) == 1 else [])
+            if near and piece.column in table.columns and table.name == finding.artifact:
+                target = cell_anchor(f"{own}-row-{near[0]}", table.columns.index(piece.column))
+                break
+            if (place := table.place(*piece.named)) is not None:
+                target = cell_anchor(f"{own}-row-{place[0]}", place[1])
+                break
         parts.append(f'<a class="number" href="#{_e(target)}">{_e(piece.text)}</a>' if target else _e(piece.text))
     return "".join(parts)
 

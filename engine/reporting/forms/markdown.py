@@ -63,17 +63,17 @@ def _answers(view: RunView, report: Report, status: list[str]) -> str:
     parts = [_e(text) for text in report.summary if text not in told and text not in status]
     for answer in report.answers:
         parts.append(f"**{_e(answer.said)}**")
-        if answer.table is not None:
-            numeric, shown = shown_cells(answer.table.columns, list(answer.table.rows.values()))
-            lines = [answer.table.columns, ["---:" if number else "---" for number in numeric]]
+        for table in answer.tables:
+            numeric, shown = shown_cells(table.columns, list(table.rows.values()))
+            lines = [table.columns, ["---:" if number else "---" for number in numeric]]
             lines += [
-                [f"**{_e(text)}**" if number in answer.table.marked and text else _e(text) for text in cells]
-                for number, cells in zip(answer.table.rows, shown, strict=True)
+                [f"**{_e(text)}**" if number in table.marked and text else _e(text) for text in cells]
+                for number, cells in zip(table.rows, shown, strict=True)
             ]
             lines[0] = [_e(name) for name in lines[0]]
             parts.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
-            where = f"[{_e(answer.table.name)}]({_link(paths.get(answer.table.name, answer.table.name))})"
-            parts.append(f"{len(answer.table.rows):,} of {answer.table.total:,} rows of {where}.")
+            where = f"[{_e(table.name)}]({_link(paths.get(table.name, table.name))})"
+            parts.append(f"{len(table.rows):,} of {table.total:,} rows of {where}.")
         if answer.figure in figures:
             figure = figures.pop(answer.figure)
             parts.append(f"![{_e(figure.caption)}]({_link(paths.get(answer.figure, answer.figure))})")

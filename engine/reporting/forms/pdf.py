@@ -174,7 +174,7 @@ class _Page:
             finding = self.contents.finding_of(answer.text)
             sentence = self._sentence(finding) if finding else _e(answer.text)
             said = self._text(_e(answer.lead) + sentence, "answer")
-            flow += _headed(said, self._answer_table(answer.table) if answer.table is not None else [])
+            flow += _headed(said, [part for table in answer.tables for part in self._answer_table(table)])
             if answer.figure in figures:
                 flow += self._figure(figures.pop(answer.figure))
         return flow

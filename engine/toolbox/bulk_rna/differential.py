@@ -201,6 +201,21 @@ def check_design(factors, terms, condition):
     return freedom
 
 
+def detectable_change(table, alpha):
+    """Return which fold change would have been found where none was, as the end of a sentence; "" without errors.
+
+    Of a gene with the median standard error: with 80 % power, at the p-value that the smallest of all genes with an
+    adjusted p-value must reach for the false discovery rate (alpha / genes, Benjamini and Hochberg's first step).
+    """
+    from scipy import stats
+
+    errors = table.dropna(subset=["p_adj", "lfc_se"])["lfc_se"]
+    if not len(errors):
+        return ""
+    size = (stats.norm.isf(alpha / len(errors) / 2) + stats.norm.ppf(0.8)) * float(errors.median())
+    return f"; in a gene of median precision a change of {2**size:.3g}-fold would have been found with 80 % power"
+
+
 @tool(
     name="differential_expression",
     title="Differential expression (DESeq2)",
@@ -339,6 +354,7 @@ def check_design(factors, terms, condition):
         choose_samples,
         build_factors,
         check_design,
+        detectable_change,
     ),
     answers=["differential_expression"],
     shows={"de_table": ["symbol", "feature", "base_mean", "log2_fold_change", "lfc_se", "p_value", "p_adj"]},
@@ -506,11 +522,12 @@ def differential_expression(
             f"{n_large_up + n_large_down:,} of them by at least {2**min_abs_lfc:.3g}-fold, {n_large_up:,} higher and "
             f"{n_large_down:,} lower in {treated} than in {control}"
         )
+    unseen = "" if up + down else detectable_change(table, alpha)
     findings = [
         {
             "text": f"{up + down:,} of {len(table):,} tested genes differ between {treated} and {control}{threshold} "
             f"at a false discovery rate of {100 * alpha:g} %: {counted}{clearest} "
-            f"({condition}: n = {sizes[treated]} {treated}, n = {sizes[control]} {control}{adjusted}).",
+            f"({condition}: n = {sizes[treated]} {treated}, n = {sizes[control]} {control}{adjusted}){unseen}.",
             "values": [
                 {"name": "n_significant", "value": up + down, "unit": "genes"},
                 {"name": "n_up", "value": up, "unit": "genes"},

@@ -14,7 +14,15 @@ from engine.toolbox.pharmacology.hormesis import (
 from engine.toolbox.pharmacology.logistic_curves import fit_log_logistic, fit_log_logistic_counts
 from engine.toolbox.registry import param
 from engine.toolbox.statistics.proportions import counted_rows, event_rows
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, left_open, numeric_values
+from engine.toolbox.tables.columns import (
+    called_level,
+    finding_values,
+    format_number,
+    format_p,
+    in_a_row,
+    left_open,
+    numeric_values,
+)
 
 CURVE_COLUMNS = {
     "dose": param("Column of doses or concentrations", kind="column", of="table", role="over"),
@@ -266,17 +274,33 @@ def level_rows(name, fit, x, levels, at_response):
 
 
 def doses_overview(curves, doses, said, level):
-    """Return the finding on the dose of one level in two to six curves; none where one of them is not settled."""
-    rows = [doses[(doses["curve"] == c["curve"]) & (doses["effect"] == f"{level:g} %")].iloc[0] for c in curves]
-    if not 2 <= len(rows) <= 6 or not all(settled(row["lower_95"], row["upper_95"]) for row in rows):
+    """Return the finding on the dose of one level in several curves, also of those where it cannot be read; [] for one.
+
+    Of more than eight only the lowest and the highest dose are told; the table has them all.
+    """
+    if len(curves) < 2:
         return []
-    parts = [f"{format_number(row['dose'])} ({said_range(row['lower_95'], row['upper_95'])}) with {said['group']} = "
-             f"{row['curve']}" for row in rows]  # fmt: skip
+    rows = doses[doses["effect"] == f"{level:g} %"].set_index("curve")
+    flat = [c for c in curves if c["p_value"] > 0.05]
+    fitted = [(c["curve"], rows.loc[c["curve"]]) for c in curves if c not in flat]
+    known = [(name, row) for name, row in fitted if settled(row["lower_95"], row["upper_95"])]
+    open_ = [name for name, row in fitted if not settled(row["lower_95"], row["upper_95"])]
+    shown = known if len(known) <= 8 else [min(known, key=lambda item: item[1]["dose"]),
+                                           max(known, key=lambda item: item[1]["dose"])]  # fmt: skip
+    parts = [f"{format_number(row['dose'])} ({said_range(row['lower_95'], row['upper_95'])}) for "
+             f"{called_level(name, said['group'])}" for name, row in shown]  # fmt: skip
+    span = f"between those of {len(known)} curves: " if len(shown) < len(known) else ""
     unit = f" in {said['unit']}" if said["unit"] else ""
-    text = f"The {said['term']}{level:g} of {said['what']} along {said['dose']}{unit} is {', '.join(parts[:-1])} and "
-    values = [{"name": f"dose {row['curve']}", "value": float(row["dose"]), "low": float(row["lower_95"]),
-               "high": float(row["upper_95"])} for row in rows]  # fmt: skip
-    return [{"text": f"{text}{parts[-1]}.", "output": "doses", "values": values}]
+    told = [f"is {span}{in_a_row(parts)}"] if parts else []
+    if open_:
+        told.append(f"is not settled by these doses for {in_a_row([called_level(n, said['group']) for n in open_])}")
+    if flat:
+        names = [f"{called_level(c['curve'], said['group'])} ({format_p(c['p_value'])})" for c in flat]
+        told.append(f"cannot be read for {in_a_row(names)}, where no effect of {said['dose']} is shown")
+    text = f"The {said['term']}{level:g} of {said['what']} along {said['dose']}{unit} {'; it '.join(told)}."
+    values = [{"name": f"dose {name}", "value": float(row["dose"]), "low": float(row["lower_95"]),
+               "high": float(row["upper_95"])} for name, row in shown]  # fmt: skip
+    return [{"text": text, "output": "doses", "values": values}]
 
 
 def between_ends(x, y, what):
@@ -293,7 +317,7 @@ def between_ends(x, y, what):
     top, bottom, least, most = (float(x) for x in (high.mean(), low.mean(), limits.low, limits.high))
     return (
         f"; at the highest dose {what} is {format_number(top)} against {format_number(bottom)} at the lowest, "
-        f"difference {format_number(top - bottom)} (95 % CI {format_number(least)} to {format_number(most)})"
+        f"difference {format_number(top - bottom)} ({said_range(least, most)})"
         f"{left_open(least, most)}"
     )
 

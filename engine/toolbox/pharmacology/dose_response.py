@@ -167,6 +167,7 @@ def doses_rise_with_effect(step: StepOutputs) -> Iterator[Issue]:
         *DOSE_HELPERS,
     ),
     answers=["dose_response"],
+    shows={"doses": ["curve", "effect", "dose", "lower_95", "upper_95", "response", "tested"], "dose_plot": []},
 )
 def dose_response(
     table,
@@ -237,6 +238,8 @@ def dose_response(
         if at_response is not None and "dose" not in dose_rows[-1]:
             warnings.append(f"The curve of {name} never reaches a response of {at_response:g}.")
     curves, doses = pd.DataFrame(curve_rows), pd.DataFrame(dose_rows)
+    # What is asked for first, of all curves; what is given beside it after that.
+    doses = doses.sort_values("percent", key=lambda p: ~p.isin([*asked, np.nan]), kind="stable", ignore_index=True)
     findings = []
     if not group:
         warnings += hidden_groups(table, {dose, response, events, total}, residuals)
@@ -254,7 +257,7 @@ def dose_response(
             findings.append(level_finding(told, row, said | seen, own, effect == reached[0]))
         hump = hump_finding(row, curves, what, dose, unit)
         findings += [hump] if hump else []
-    findings[:0] = doses_overview([row for row in curve_rows if row["p_value"] <= 0.05], doses, said, level)
+    findings[:0] = doses_overview(curve_rows, doses, said, level)
     if whole is not None:
         y = y / np.maximum(whole, 1)
     figure, axis = new_axes(width=6.4)

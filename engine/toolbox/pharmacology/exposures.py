@@ -5,6 +5,7 @@ Where subjects have a profile in both groups (crossover) their own ratios are av
 
 from __future__ import annotations
 
+from engine.toolbox.pharmacology.fitting import said_range
 from engine.toolbox.statistics.group_tests import independent_test, paired_test
 from engine.toolbox.tables.columns import (
     called_level,
@@ -63,15 +64,15 @@ def exposures_finding(rows, titles, group):
                else f"is not shown to differ between {first} and {second}")  # fmt: skip
     unseen = "" if clear else left_open(row["lower_95"], row["upper_95"], ratio=True)
     others = [
-        f"{titles[one['parameter']][0]} ratio {format_number(one['ratio'])} (95 % CI "
-        f"{format_number(one['lower_95'])} to {format_number(one['upper_95'])}, {format_p(one['p_value'])})"
+        f"{titles[one['parameter']][0]} ratio {format_number(one['ratio'])} "
+        f"({said_range(one['lower_95'], one['upper_95'])}, {format_p(one['p_value'])})"
         for one in rows[1:]
     ]  # fmt: skip
     text = (
         f"{title[0].upper()}{title[1:]} {verdict}: geometric mean {format_number(row['geometric_mean_1'])} (n = "
         f"{row['n_1']}) against {format_number(row['geometric_mean_2'])}{unit} (n = {row['n_2']}), ratio "
-        f"{format_number(row['ratio'])} (95 % CI {format_number(row['lower_95'])} to "
-        f"{format_number(row['upper_95'])}), {format_p(row['p_value'])} ({row['test']})"
+        f"{format_number(row['ratio'])} ({said_range(row['lower_95'], row['upper_95'])}), "
+        f"{format_p(row['p_value'])} ({row['test']})"
         f"{unseen}{'; ' if others else ''}{', '.join(others)}."
     )
     values = finding_values(ratio=(row["ratio"], row["lower_95"], row["upper_95"]), p_value=row["p_value"],

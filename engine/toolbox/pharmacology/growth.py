@@ -25,6 +25,7 @@ from engine.toolbox.pharmacology.growth_groups import (
     culture_remarks,
     group_rates,
     rate_comparisons,
+    rates_overview,
     told_comparisons,
 )
 from engine.toolbox.pharmacology.growth_plates import growth_rows, without_medium
@@ -240,6 +241,11 @@ def time_words(time, time_unit):
     next_steps=(NextStep(text="Look at the curve of every culture: air bubbles and condensation look like growth."),),
     helpers=(*CURVE_HELPERS, time_words, growth_rows, without_medium, steepest_log_growth, fit_growth, *GROWTH_HELPERS),
     answers=["growth_rate"],
+    shows={
+        "rates": ["group", "cultures", "rate", "lower_95", "upper_95", "doubling_time", "lag", "plateau"],
+        "comparisons": ["comparison", "measure", "difference", "lower_95", "upper_95", "p_value", "p_adj"],
+        "growth_plot": [],
+    },
 )
 def growth_rate(
     table,
@@ -318,6 +324,7 @@ def growth_rate(
     per, late = time_words(time, time_unit)
     findings = []
     if tests is not None:
+        findings += rates_overview(cultures, tests, order, group, per)
         findings += [comparison_finding(row, tests, per, late) for row in told_comparisons(tests)]
     for row in rates.head(12).to_dict("records"):
         who = (

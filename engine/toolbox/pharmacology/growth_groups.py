@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from engine.toolbox.pharmacology.fitting import said_range
-from engine.toolbox.statistics.group_tests import holm_adjust
-from engine.toolbox.tables.columns import finding_values, format_number, format_p, left_open, likely_control
+from engine.toolbox.statistics.group_tests import holm_adjust, overall_test
+from engine.toolbox.tables.columns import (
+    called_level,
+    finding_values,
+    format_number,
+    format_p,
+    left_open,
+    likely_control,
+    which_differ,
+)
 from engine.toolbox.tables.rows import table_row
 
 
@@ -120,6 +128,35 @@ def comparison_finding(row, tests, per, late):
     }
 
 
+def rates_overview(wells, tests, groups, group, per):
+    """Return the finding on the rates of three groups or more: fastest and slowest, the test of all, then the pairs.
+
+    [] for fewer groups of several cultures, or where a control is set against each of the others.
+    """
+    samples = {name: wells.loc[wells["group"] == name, "rate"].to_numpy() for name in groups}
+    samples = {name: rates for name, rates in samples.items() if len(rates) > 1 and rates.std() > 0}
+    rows = tests[tests["measure"] == "rate"].to_dict("records")
+    if len(samples) < 3 or len(rows) != len(samples) * (len(samples) - 1) // 2:
+        return []
+    overall = overall_test(samples, "welch")
+    order = sorted(samples, key=lambda name: -samples[name].mean())
+    ends = [f"{called_level(name, group)} ({format_number(samples[name].mean())}{per}, {len(samples[name])} cultures)"
+            for name in (order[0], order[-1])]  # fmt: skip
+    for row in rows:
+        row["group_1"], row["group_2"] = row["comparison"].split(" vs ", 1)
+    clear = overall["p_value"] < 0.05
+    start = (f"{ends[0]} grows fastest and {ends[1]} slowest" if clear
+             else f"The rates of growth are not shown to differ between {len(order)} groups, from {ends[1]} to "
+             f"{ends[0]}")  # fmt: skip
+    return [{
+        "text": f"{start}: Welch's ANOVA over all {len(order)} groups {format_p(overall['p_value'])}; "
+                f"{which_differ(rows, group)} at an adjusted p below 0.05 (Welch, Holm).",
+        "values": finding_values(**{f"rate {name}": float(samples[name].mean()) for name in (order[0], order[-1])},
+                                 p_value=overall["p_value"]),
+        "output": "rates",
+    }]  # fmt: skip
+
+
 def told_comparisons(tests):
     """Return the rows that are worth a sentence: rates, then lags and plateaus of one pair or that differ."""
     rates = tests[tests["measure"] == "rate"].head(5).to_dict("records")
@@ -162,7 +199,9 @@ def culture_remarks(cultures, method, density, blank):
 GROWTH_HELPERS = (
     group_rates,
     holm_adjust,
+    overall_test,
     rate_comparisons,
+    rates_overview,
     comparison_finding,
     told_comparisons,
     culture_remarks,

@@ -160,14 +160,24 @@ def said_size(row, unit):
     return f"at least {format_number(low)} (95 % limit; best without end)", finding_values(lower_95=low)
 
 
-def mode_sentence(who, rows, substrate, inhibitor, unit, sure):
-    """Return the sentence that names the mode and how sure the rates are, and its row."""
+def mode_sentence(who, rows, substrate, inhibitor, unit, sure, most):
+    """Return the sentence that names the mode and how sure the rates are, and its row.
+
+    Where none is shown it says how much of the rate the highest concentration (`most`) may still take, by the lower
+    limit of Ki of non-competitive inhibition, which is the same at every substrate: 1 / (1 + Ki / most).
+    """
     best = rows[0]
     if not sure:
-        mixed = next(row for row in rows if row["mode"] == "mixed")
+        mixed, same = (next(row for row in rows if row["mode"] == mode) for mode in ("mixed", "non-competitive"))
+        least = same["ki_lower_95"]
+        bound = (
+            f"; were it non-competitive, the highest {inhibitor} tested ({format_number(most)}{unit and f' {unit}'}) "
+            f"would take at most {100 / (1 + least / most):.3g} % of the rate (Ki at least {format_number(least)}"
+            f"{unit and f' {unit}'}, 95 % limit)" if 0 < least < float("inf") else ""
+        )  # fmt: skip
         return (
             f"No inhibition by {inhibitor} is shown{who}: curves with it fit no better than one without "
-            f"(F test of mixed inhibition against none, {format_p(mixed['p_inhibition'])}; n = {mixed['n']})."
+            f"(F test of mixed inhibition against none, {format_p(mixed['p_inhibition'])}; n = {mixed['n']}){bound}."
         ), mixed  # fmt: skip
     effect = {
         "competitive": f"more {substrate} overcomes it (Km rises, Vmax stays)",
@@ -339,10 +349,11 @@ def enzyme_inhibition(
         who = "" if name == "all" else f" in {group} {name}"
         sure = rows[0]["mode"] != "none" and rows[0]["p_inhibition"] < 0.05
         mode = rows[0]["mode"] if sure else "none"
-        kept = [row["mode"] for row in rows if row["delta_aicc"] < 2 or row["mode"] in (mode, "mixed" if sure else "")]
+        needed = (mode, "mixed" if sure else "non-competitive")
+        kept = [row["mode"] for row in rows if row["delta_aicc"] < 2 or row["mode"] in needed]
         limits = [row for one in kept for row in constant_rows(one, fits[one], *mine)]
         add_limits(rows, limits)
-        text, told = mode_sentence(who, rows, substrate, inhibitor, inhibitor_unit, sure)
+        text, told = mode_sentence(who, rows, substrate, inhibitor, inhibitor_unit, sure, float(mine[1].max()))
         findings.append((text, {"curve": name, **told}))
         models += [{"curve": name, **row} for row in rows]
         constants += [{"curve": name, **row} for row in limits]

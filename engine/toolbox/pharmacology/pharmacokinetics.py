@@ -149,7 +149,7 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
     next_steps=(NextStep(text="Look at the terminal line of every subject before its half-life is believed."),),
     helpers=(*CURVE_HELPERS, *PROFILE_HELPERS, shift_estimate, *EXPOSURE_HELPERS),
     answers=["pharmacokinetics"],
-    shows={"summary": []},
+    shows={"summary": ["group", "parameter", "n", "geometric_mean", "lower_95", "upper_95", "median", "min", "max"]},
 )
 def pharmacokinetics(
     table,

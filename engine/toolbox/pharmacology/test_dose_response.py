@@ -332,4 +332,4 @@ def test_all_curves_are_told_of_first():
     first = {value["name"]: value["value"] for value in result["findings"][0]["values"]}
     for biotype in ("wild", "resistant"):
         assert first[f"dose {biotype}"] == pytest.approx(level_row(result, 50, biotype)["dose"])
-        assert f"biotype = {biotype}" in result["findings"][0]["text"]
+        assert f"for {biotype}" in result["findings"][0]["text"]

@@ -87,6 +87,20 @@ def test_groups_are_means_of_cultures_and_compared_by_welch():
     assert "mut grows slower than wt" in result["findings"][0]["text"]
 
 
+def test_of_three_groups_the_fastest_is_named_first():
+    rates = [(("slow", 0.4), 4), (("middle", 0.6), 4), (("quick", 0.9), 4)]
+    result = growth_rate(plate(rates), **LONG)
+    first, wells = result["findings"][0], result["wells"]
+    means = wells.groupby("group")["rate"].mean()
+    assert first["text"].startswith("quick (")
+    assert "and slow (" in first["text"]
+    assert {v["name"]: v["value"] for v in first["values"]}["rate quick"] == pytest.approx(means["quick"])
+    parts = [group["rate"] for _, group in wells.groupby("group")]
+    welch = stats.f_oneway(*parts, equal_var=False).pvalue
+    assert first["values"][-1]["value"] == pytest.approx(welch)
+    assert "3 of 3 pairs" in first["text"]
+
+
 def test_wide_and_long_plates_agree():
     table = plate()
     wide = (

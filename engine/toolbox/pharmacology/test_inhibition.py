@@ -176,6 +176,17 @@ def test_no_inhibition_is_said_and_no_constant_given():
     assert set(result["constants"].query("mode == 'none'")["constant"]) == {"Vmax", "Km"}
 
 
+def test_where_no_inhibition_is_shown_its_bound_is_told():
+    table = simulated("none", seed=4)
+    result = enzyme_inhibition(table, **NAMES)
+    least = result["models"].set_index("mode").loc["non-competitive", "ki_lower_95"]
+    # at the limit the sum of squares is worse by F(1, df) / df than at the best, by another optimiser
+    held, best = (sse_by_simplex(table, "non-competitive", hold)[0] for hold in ((1, np.log(least)), None))
+    assert held / best == pytest.approx(1 + stats.f.ppf(0.95, 1, 45) / 45, rel=1e-3)
+    taken = 100 * 10 / (10 + least)
+    assert f"would take at most {taken:.3g} % of the rate" in result["findings"][0]["text"]
+
+
 def test_the_sentence_says_how_sure_the_mode_is():
     sure = enzyme_inhibition(vmkmki(), **NAMES)["findings"][0]
     assert sure["text"].startswith("Inhibition by I is uncompetitive")

@@ -124,6 +124,37 @@ def describe_groups(row, pair_rows, groups, value, group):
     }  # fmt: skip
 
 
+def describe_ends(row, pair_rows, groups, value, group):
+    """Return the findings that name the lowest and the highest group and say of which others it differs.
+
+    [] where the groups are not shown to differ, or a pair with that group was not tested.
+    """
+    kind = "mean" if "ANOVA" in row["test"] else "median"
+    order = sorted(groups, key=lambda r: r[kind])
+    findings = []
+    for name, end in (("lowest", order[0]), ("highest", order[-1])) if row["p_value"] < 0.05 else ():
+        p_of = {r["group_1"] if r["group_2"] == end["group"] else r["group_2"]: r["p_adj"] for r in pair_rows
+                if end["group"] in (r["group_1"], r["group_2"])}  # fmt: skip
+        others = [r for r in (order if name == "lowest" else order[::-1]) if r["group"] != end["group"]]
+        if len(p_of) < len(others):
+            continue
+        told = {r["group"]: f"{called_level(r['group'], group)} ({format_number(r[kind])}, "
+                            f"{format_p(p_of[r['group']])})" for r in others}  # fmt: skip
+        apart = [text for level, text in told.items() if p_of[level] < 0.05]
+        alike = [text for level, text in told.items() if p_of[level] >= 0.05]
+        differs = f"{'below' if name == 'lowest' else 'above'} {in_a_row(apart)}" if apart else ""
+        unclear = f"not shown to differ from {in_a_row(alike)}" if alike else ""
+        findings.append({
+            "text": f"{value} is {name} in {called_level(end['group'], group)} ({kind} {format_number(end[kind])}, n = "
+                    f"{end['n']}): {' and '.join(filter(None, (differs, unclear)))}; {row['test']} over all "
+                    f"{len(groups)} groups {format_p(row['p_value'])}, pairs adjusted ({pair_rows[0]['test']}).",
+            "values": finding_values(**{name: end[kind], "p_value": row["p_value"], "n": end["n"]},
+                                     **{f"p_adj {level}": p for level, p in p_of.items()}),
+            "output": "groups", "row": {"group": end["group"]},
+        })  # fmt: skip
+    return findings
+
+
 def describe_thresholds(pair_rows, control, value, group):
     """Return the finding on the lowest dose that differs from the control and the highest below it (LOEC and NOEC).
 

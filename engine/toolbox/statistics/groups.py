@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
+from engine.toolbox.asked import ASKS_HIGHEST, ASKS_LOWEST
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_choice import (
@@ -20,6 +21,7 @@ from engine.toolbox.statistics.group_choice import (
     second_opinion,
 )
 from engine.toolbox.statistics.group_sentences import (
+    describe_ends,
     describe_groups,
     describe_pair,
     describe_ratio,
@@ -461,6 +463,7 @@ def compare_rows(samples, contrasts, family, test, method):
         describe_pair,
         pair_in_short,
         describe_groups,
+        describe_ends,
         describe_thresholds,
         logarithms,
         as_ratios,
@@ -474,7 +477,24 @@ def compare_rows(samples, contrasts, family, test, method):
         turning_rows,
     ),
     answers=["compare_groups", "compare_paired"],
-    shows={"groups": ["group", "n", "mean", "sd", "median", "min", "max"], "comparison_plot": []},
+    shows={
+        "groups": ["group", "n", "mean", "sd", "median", "min", "max"],
+        "comparison": [
+            "comparison",
+            "test",
+            "estimate",
+            "difference",
+            "ratio",
+            "lower_95",
+            "upper_95",
+            "ratio_lower_95",
+            "ratio_upper_95",
+            "p_value",
+            "p_adj",
+        ],
+        "comparison_plot": [],
+    },
+    leads={"lowest": ASKS_LOWEST, "highest": ASKS_HIGHEST},
 )
 def compare_groups(
     table,
@@ -574,6 +594,8 @@ def compare_groups(
         findings.append(describe_groups(rows[0], pair_rows, group_rows(samples), shown, group))
     describe = describe_ratio if log else describe_pair
     findings += [describe(row, value, group, len(pair_rows) > 1) for row in pair_rows[:6]]
+    if rows[0]["comparison"] == "all groups" and not log:
+        findings += describe_ends(rows[0], pair_rows, group_rows(samples), value, group)
     return {
         "groups": pd.DataFrame(group_rows(measured)),
         "comparison": pd.DataFrame(rows).reindex(columns=columns),

@@ -13,6 +13,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.course import COURSE_HELPERS, course_figure
 from engine.toolbox.statistics.linear import (
     ADJUSTED,
     REFERENCE_HELPERS,
@@ -316,9 +317,10 @@ def numbered_anew(table, labels, fixed, subject):
         "contrasts": "table: differences or ratios of all pairs of levels",
         "slopes": "table: each subject's own least-squares line over what changes within subjects",
         "slope_comparison": "table: the subjects' slopes compared between groups",
+        "course_plot": "figure: means of every group over what changes within subjects, with intervals",
         "model_plot": "figure: coefficients, and residuals or the means of subjects",
     },
-    optional_outputs=("marginal_means", "contrasts", "slopes", "slope_comparison"),
+    optional_outputs=("marginal_means", "contrasts", "slopes", "slope_comparison", "course_plot"),
     params={
         "outcome": param("What was measured", kind="column", of="table", role='response', needed=True),
         "columns": param("The columns of one measurement, one an occasion, in their order (wide form, a row a subject)",
@@ -355,7 +357,7 @@ def numbered_anew(table, labels, fixed, subject):
                           of="table"),
     },
     answers=['mixed_model'],
-    shows={"marginal_means": [], "coefficients": []},
+    shows={"marginal_means": [], "coefficients": [], "course_plot": [], "model_plot": []},
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "mixed_coefficients_consistent",
             "variance_components_valid"),
     keywords=("mixed model", "mixed effects", "random effects", "random intercept", "random slope", "lmer", "glmer",
@@ -377,8 +379,8 @@ def numbered_anew(table, labels, fixed, subject):
     example="Does growth over the weeks differ between the diets, with several weighings of each pig?",
     helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
              complete_rows, format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS,
-             *SLOPE_HELPERS, *REFERENCE_HELPERS, predictor_matrix, check_rank, chosen_predictors, coefficient_figure,
-             separated,
+             *SLOPE_HELPERS, *COURSE_HELPERS, *REFERENCE_HELPERS, predictor_matrix, check_rank, chosen_predictors,
+             coefficient_figure, separated,
              event_level, chosen_family, numbered_anew, shared_beginning,
              one_row_an_occasion, model_columns,
              standardised, generalised_least_squares, reml_deviance, fit_variances, degrees_of_freedom, linear_mixed,
@@ -537,6 +539,7 @@ def mixed_model(
         "contrasts": contrast_frame(contrasts),
         "slopes": slopes,
         "slope_comparison": compared,
+        "course_plot": course_figure(table, y, design, groups, effects, random_slope, what),
         "model_plot": mixed_figure(terms, y, expected, groups, outcome, family, ratio),
         "findings": findings,
         "warnings": warnings,

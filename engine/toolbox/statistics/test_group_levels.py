@@ -76,6 +76,25 @@ def test_levels_that_cannot_be_compared_are_refused(levels, words):
         compared(levels=levels)
 
 
+def test_the_lowest_and_the_highest_group_are_named_with_what_they_differ_from():
+    findings = compare_groups(TABLE, value="count", group="spray")["findings"]
+    ends = {f["values"][0]["name"]: f for f in findings if f["row"].get("group")}
+    means = TABLE.groupby("spray")["count"].mean()
+    assert ends["lowest"]["row"] == {"group": means.idxmin()}
+    assert ends["highest"]["values"][0]["value"] == pytest.approx(means.max())
+    rest = ends["lowest"]["text"].partition(": ")[2]
+    apart, alike = rest.split(" and not shown to differ from ")
+    # Games and Howell's p-values by pingouin 0.5: C-A 6e-6, C-B 7e-7, C-F 3e-5, C-D 0.056, C-E 0.45
+    assert all(f"{spray} (" in apart for spray in "ABF")
+    assert all(f"{spray} (" in alike for spray in "DE")
+
+
+def test_no_group_is_called_lowest_where_none_is_shown_to_differ():
+    same = TABLE.assign(count=[5, 6, 7, 8, 9, 10] * 12)
+    findings = compare_groups(same, value="count", group="spray")["findings"]
+    assert all("group" not in finding["row"] for finding in findings)
+
+
 def test_step_runs_from_its_own_source_and_passes_its_checks(tmp_path):
     params = {"value": "count", "group": "spray", "levels": ["A", "B", "F"]}
     record, tables, issues = run_step(compare_groups, {"table": TABLE}, params, tmp_path)

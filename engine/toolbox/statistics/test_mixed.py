@@ -436,3 +436,22 @@ def test_subjects_nested_in_themselves_are_the_same_throughout(tmp_path):
     assert any("nested_in" in text for text in plain["warnings"])
     assert not any("nested_in" in text for text in told["warnings"])
     assert told["coefficients"]["p_value"].tolist() == plain["coefficients"]["p_value"].tolist()
+
+
+def test_a_course_over_time_is_drawn_with_its_means_and_intervals(tmp_path):
+    result = mixed_model(TEETH, **GROWTH)
+    axis = result["course_plot"].axes[0]
+    assert axis.get_xlabel() == "age"
+    drawn = {box.get_label(): box.lines[0].get_ydata() for box in axis.containers}
+    expected = TEETH.groupby(["Sex", "age"])["distance"].mean()
+    for sex in ("female", "male"):
+        assert drawn[sex] == pytest.approx(expected[sex].to_numpy())
+    girls = TEETH[(TEETH["Sex"] == "female") & (TEETH["age"] == 8)]["distance"]
+    low, high = stats.t.interval(0.95, len(girls) - 1, girls.mean(), stats.sem(girls))
+    segment = axis.containers[0].lines[2][0].get_segments()[0]
+    assert segment[:, 1] == pytest.approx([low, high])
+    record, _, issues = run_step(mixed_model, {"table": TEETH}, GROWTH, tmp_path)
+    assert not issues
+    assert record["outputs"]["course_plot"]["type"] == "figure"
+    without = mixed_model(TEETH, outcome="distance", fixed=["Sex"], subject="Subject")
+    assert without["course_plot"] is None

@@ -25,6 +25,7 @@ from engine.toolbox.tables.columns import (
     left_open,
     new_axes,
     palette,
+    which_differ,
 )
 from engine.toolbox.tables.rows import table_row
 
@@ -111,6 +112,44 @@ def mean_contrast(first, second, one, two):
     return row
 
 
+def all_means_finding(means, compared, group, when, after, ended):
+    """Return the finding on the restricted means of more than two groups: whether they differ, the ends, the pairs.
+
+    The test of all together is Wald's: independent estimates against their precision-weighted mean, chi-squared with
+    groups - 1 degrees of freedom. [] where a mean has no error (no event) or where not all pairs are compared.
+
+    Args:
+        means: group -> restricted mean and its standard error.
+        compared: the rows of the pairs, with adjusted p-values.
+        group: the column of groups.
+        when: the moment, in words.
+        after: the unit as it stands behind a number.
+        ended: the event, in words.
+    """
+    from scipy import stats
+
+    if len(compared) != len(means) * (len(means) - 1) // 2 or not all(error > 0 for _, error in means.values()):
+        return []
+    weights = {name: error**-2 for name, (_, error) in means.items()}
+    centre = sum(weights[name] * mean for name, (mean, _) in means.items()) / sum(weights.values())
+    statistic = sum(weights[name] * (mean - centre) ** 2 for name, (mean, _) in means.items())
+    p_value = float(stats.chi2.sf(statistic, len(means) - 1))
+    order = sorted(means, key=lambda name: -means[name][0])
+    ends = [f"{called_level(name, group)} ({format_number(means[name][0])}{after})" for name in (order[0], order[-1])]
+    pairs = [row | dict(zip(("group_1", "group_2"), row["comparison"].split(" vs ", 1), strict=True))
+             for row in compared]  # fmt: skip
+    verdict = (f"differs between the {len(means)} groups of {group}, longest with {ends[0]} and shortest with {ends[1]}"
+               if p_value < 0.05 else f"is not shown to differ between the {len(means)} groups of {group}, from "
+               f"{ends[1]} to {ends[0]}")  # fmt: skip
+    return [{
+        "text": f"Within the first {when}, the mean time without the event ({ended}) {verdict}: Wald test of all "
+                f"together, {format_p(p_value)}; {which_differ(pairs, group)} at an adjusted p below 0.05 (Holm).",
+        "values": finding_values(**{f"rmst {name}": means[name][0] for name in (order[0], order[-1])},
+                                 statistic=statistic, p_value=p_value),
+        "output": "means",
+    }]  # fmt: skip
+
+
 def draw_restricted(curves, tau, unit):
     """Return a figure of survival curves with the area up to tau that is the mean."""
     figure, axis = new_axes(width=6.4)
@@ -149,6 +188,11 @@ def draw_restricted(curves, tau, unit):
     ),
     complete=("time", "event", "group"),
     answers=["restricted_mean_survival"],
+    shows={
+        "means": ["group", "n", "events", "rmst", "lower_95", "upper_95", "time_lost", "at_risk_at_tau"],
+        "comparison": ["comparison", "difference", "lower_95", "upper_95", "ratio", "p_value", "p_adj"],
+        "rmst_plot": [],
+    },
     inputs={"survival": "survival_table: one row per subject"},
     outputs={
         "means": "table: restricted mean and time lost of every group",
@@ -198,7 +242,7 @@ def draw_restricted(curves, tau, unit):
     ),
     helpers=(
         *dict.fromkeys((*SURVIVAL_HELPERS, *GROUP_HELPERS)), *HORIZON_HELPERS, holm_adjust, group_contrasts,
-        restricted_mean, settle_tau, mean_contrast, draw_restricted,
+        restricted_mean, settle_tau, mean_contrast, all_means_finding, draw_restricted,
     ),
 )  # fmt: skip
 def restricted_mean_survival(
@@ -254,7 +298,9 @@ def restricted_mean_survival(
         compared = holm_adjust(compared)
         warnings.append(f"The p-values of {len(compared)} pairs are adjusted by Holm; their intervals are not.")
     comparison = pd.DataFrame(compared) if compared else None
-    findings = []
+    findings = (
+        all_means_finding(means, compared, group, when, after, f"{event} = {chosen}") if len(compared) > 1 else []
+    )
     for row in sorted(compared, key=lambda row: row["p_value"])[:6]:
         first, second = row["comparison"].split(" vs ", 1)
         p_value = row.get("p_adj", row["p_value"])

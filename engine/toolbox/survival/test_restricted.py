@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from table_steps import check_issues, classic, run_step
 
 from engine.toolbox.survival.data import survival_curve
@@ -87,6 +88,21 @@ def test_three_groups_are_compared_in_pairs_with_holms_adjustment():
     assert len(comparison) == 3
     assert (comparison["p_adj"] >= comparison["p_value"]).all()
     assert restricted_mean_survival(table, time="days", event="dead", event_value="yes", tau=30)["comparison"] is None
+
+
+def test_of_three_groups_the_test_of_all_comes_before_the_pairs():
+    table = pd.concat([flies(), flies(60, 9).assign(food="yeast")])
+    result = restricted_mean_survival(table, **NAMES, tau=30)
+    means = result["means"].set_index("group")
+    # the same hypothesis by contrasts against the first group: (C m)' (C V C')^-1 (C m)
+    contrast = np.array([[1.0, -1, 0], [1, 0, -1]])
+    apart = contrast @ means["rmst"].to_numpy()
+    spread = contrast @ np.diag(means["se"] ** 2) @ contrast.T
+    expected = stats.chi2.sf(apart @ np.linalg.solve(spread, apart), 2)
+    first = result["findings"][0]
+    assert {value["name"]: value["value"] for value in first["values"]}["p_value"] == pytest.approx(expected)
+    assert f"longest with {means['rmst'].idxmax()} (" in first["text"]
+    assert f"shortest with {means['rmst'].idxmin()} (" in first["text"]
 
 
 BAD = {

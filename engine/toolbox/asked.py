@@ -1,0 +1,17 @@
+"""Words of questions that more than one tool answers with a finding of its own (`leads`)."""
+
+from __future__ import annotations
+
+_WHO = r"\b(?:which|what|where|who)\b[^.?!]*\b"
+ASKS_LOWEST = (
+    _WHO
+    + r"(?:lowest|least|fewest|smallest|shortest|lightest|slowest|thinnest|youngest|earliest|weakest|poorest|lower|"
+    r"fewer|smaller|shorter|lighter|slower|thinner)\b"
+)
+"""Asks for the name of the group with the least of something; `best` and `worst` say no direction."""
+ASKS_HIGHEST = (
+    _WHO
+    + r"(?:highest|most|biggest|largest|greatest|longest|heaviest|fastest|thickest|tallest|oldest|latest|strongest|"
+    r"richest|higher|more|bigger|larger|greater|longer|heavier|faster|thicker|taller)\b"
+)
+"""Asks for the name of the group with the most of something."""
