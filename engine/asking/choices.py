@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.asking.edits import settled_by_hand, sides_apart
 from engine.domain.plan import TaskDag, TaskNode
-from engine.planning.telling.brief import goals_of
+from engine.planning.telling.goals import goals_of
 from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import ToolRegistry
 

@@ -102,6 +102,9 @@ class ParamSpec(Value):
     otherwise: Literal["", "first", "last"] = ""
     """For a `level` that others are compared with, or a `column` of groups that no such level goes with: which level
     they are compared with where none is named and none is called like a control, in the natural order of levels."""
+    decides: str = ""
+    """For a setting that decides what is found, such as a threshold: what it is called before a person who approves. It
+    is told whether or not anybody set it; others only where somebody did."""
     made_by: str = ""
     """For a `column` whose default names a column that a step makes: the tool that makes it."""
     each: list[str] = []

@@ -16,7 +16,7 @@ from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError
-from engine.planning.telling.brief import kept_rows
+from engine.planning.telling.kept import kept_rows
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers

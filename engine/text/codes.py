@@ -129,8 +129,8 @@ _NO_STATE = frozenset(
     """
     arm batch category cens censor censored censoring center centre class cluster code cohort condition dose engine
     gender geno genotype grade group grp kind label level method model month outcome period phase race rater region
-    response result score sex side site species stage state status strain target therapy time treatment type version visit
-    week year
+    response result score sex side site species stage state status strain target therapy time treatment type version
+    visit week year
     """.split()
 )
 """Words of columns whose 0 and 1 name two kinds, or are turned round in some files: `sex`, `cens`."""

@@ -1,0 +1,64 @@
+"""How many rows a step of a plan will use, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engine.domain.plan import TaskDag, TaskNode
+from engine.domain.toolspec import ParamSpec, ToolSpec
+from engine.planning.tables.sheets import Sheet
+from engine.planning.telling.groups import COMPARED, compared_levels, factors_of
+from engine.planning.telling.rows_used import Used, changes_before, columns_of, rows_used
+from engine.toolbox.registry import ToolRegistry
+
+
+def rows_of(
+    plan: TaskDag, node: TaskNode, spec: ToolSpec, registry: ToolRegistry, params: Mapping[str, Any],
+    named: Mapping[str, str], sheet_of: Callable[[ParamSpec], Sheet | None],
+) -> Used | None:  # fmt: skip
+    """Count the rows that a step will use; None where that cannot be known before it runs.
+
+    Args:
+        plan: the plan.
+        node: the step.
+        spec: its tool.
+        registry: the tools, which say what the steps before do to rows.
+        params: the step's parameters, with the tool's defaults.
+        named: parameter -> the one column that it names.
+        sheet_of: finds the table whose columns a parameter names.
+    """
+    told = [name for name in spec.complete if not name.startswith("not ")]
+    never = [name.removeprefix("not ") for name in spec.complete if name.startswith("not ")]
+    first = next((p for p in spec.params if p.kind in ("column", "columns") and params[p.name]), None)
+    sheet = sheet_of(first) if first else None
+    if first is None or sheet is None or any(params[name] for name in never):
+        return None
+    changes = changes_before(plan, node, first.of, registry)
+    known = {column.name: column for column in sheet.columns}
+    if changes is None or (not told and any(known[n].missing for n in named.values() if n in known)):
+        return None
+    groups = {column: compared_levels(spec, params, name) for name, column in named.items()
+              if column in known and known[column].levels}  # fmt: skip
+    groups |= {name: () for name in factors_of(spec, params, known) if name not in groups}
+    matched = named.get(spec.matched, "")
+    sides = [named[p.name] for p in spec.params if p.name in named and p.role in COMPARED]
+    compared = next((name for name in sides if name in groups), "")
+    pairs = (matched, compared) if matched and compared else None
+    return rows_used(sheet.profile, changes, list(columns_of(node, spec, told)), groups, pairs)
+
+
+def number_said(used: Used, subject: str, *, pairs: bool) -> str:
+    """Return how many rows there are, and how many more are left out for what they lack.
+
+    Args:
+        used: the rows, counted.
+        subject: the column that says which rows belong together.
+        pairs: True where two rows of each subject are compared.
+    """
+    number = f"{used.rows:,}"
+    if used.matched is not None:
+        number = f"{used.matched:,} {'pairs' if pairs else 'complete sets'}, one for each {subject}"
+    left = [f"{used.lacking:,} more without a value in {' or '.join(used.lack[:4])}"] if used.lacking else []
+    left += [f"{used.alone:,} more without a partner"] if used.alone else []
+    return number + (f" ({', '.join(left)})" if left else "")
