@@ -92,7 +92,9 @@ class PlanDesk:
         with self.locks.of(run_id):
             record, old = self.queue.let_go(run_id, self.waiting)
             before = {} if analysis and analysis != record.analysis else record.chosen
-            own = goes_alone(old, goal, self.registry)  # and what is kept for a tool would go to all its steps
+            node = old.node(goal)
+            values = (chosen or {}).get(node.tool, {}) if node is not None else {}
+            own = goes_alone(old, goal, self.registry, values)  # and what is kept for a tool would go to all its steps
             picked = before if own else chosen_now(before, chosen or {}, self.registry)
             analysis = analysis or record.analysis
             if picked and not analysis and len(old.analysis) == 1:
@@ -121,7 +123,7 @@ class PlanDesk:
         """Return the plan of a question made again with what was chosen, the other goals as they were."""
         node = old.node(goal)
         values = fresh.get(node.tool, {}) if node is not None else {}
-        if goes_alone(old, goal, self.registry):
+        if goes_alone(old, goal, self.registry, values):
             return set_for_goal(old, goal, values, self.registry)
         made = self.maker.for_run(record, profiles).plan
         plan = kept_by_hand(old, made, record.chosen, self.registry)

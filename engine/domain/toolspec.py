@@ -192,7 +192,8 @@ class ToolSpec(Value):
     """What it computes, told before it runs: the first whose conditions hold, so that the last has none."""
     complete: list[str] = []
     """The parameters whose columns must hold a value in a row for it to be used; empty where rows are not left out
-    for it, or not whole ones."""
+    for it, or not whole ones. `not PARAM`: where it is set the rows are not known; `times PARAM`: each row stands for
+    as many as this column says; `after PARAM`: only rows whose time is later than this."""
     matched: str = ""
     """The parameter that says which rows belong together where only those with a row in every group are used."""
     citations: list[Citation] = []

@@ -15,13 +15,19 @@ if TYPE_CHECKING:
     from engine.api import Engine, Profile, TaskDag
 
 _AS_TEXT = """<style>
-[class*="st-key-said_"] { column-gap: 0; row-gap: 0.1rem; }
-[class*="st-key-said_"] p { white-space: pre-wrap; overflow-wrap: anywhere; }
-[class*="st-key-part_"] button { padding: 0; min-height: 0; border: 0; text-align: left; }
-[class*="st-key-part_"] button p { text-decoration: underline; text-underline-offset: 0.2em; }
-[class*="st-key-part_"] button [data-testid="stIconMaterial"]:last-child { display: none; }
+[class*="st-key-said_"] { row-gap: 0.1rem; }
+[class*="st-key-said_"] > * { min-width: 0; }
+[class*="st-key-said_"] p { overflow-wrap: anywhere; }
+[class*="st-key-said_"] [class*="st-key-part_"] button { padding: 0; min-height: 0; border: 0; text-align: left; }
+[class*="st-key-said_"] [class*="st-key-part_"] button p {
+  font-size: 1rem; white-space: normal; text-decoration: underline; text-underline-offset: 0.2em;
+}
+[class*="st-key-said_"] [class*="st-key-part_"] button > div { margin: 0; }
+[class*="st-key-said_"] [class*="st-key-part_"] button > div > [aria-hidden="true"] { display: none; }
 </style>"""
 """Parts stand within a sentence: a button has the height and the spacing of the words beside it, and is underlined."""
+_BLANK = "\N{WORD JOINER}\N{NO-BREAK SPACE}\N{WORD JOINER}"
+"""Blanks at the ends of a text are dropped on the way."""
 
 
 class _Goal(NamedTuple):
@@ -32,6 +38,11 @@ class _Goal(NamedTuple):
     plan: TaskDag
     goal: Any
     unsaved: bool
+
+
+def load_style() -> None:
+    """Let parts of a sentence look like its words; early, since browsers fetch what shows it only when it is there."""
+    st.html(_AS_TEXT)
 
 
 def draw_goals(
@@ -48,7 +59,6 @@ def draw_goals(
         unsaved: True while there are changes that planning again would lose.
     """
     changed = False
-    st.html(_AS_TEXT)
     for number, goal in enumerate(engine.briefs(plan, profiles)):
         with st.container(border=True, gap="small", key=f"goal_{key}_{number}"):
             st.markdown(f"**{plain(goal.title)}**")
@@ -73,11 +83,17 @@ def _clause(drawn: _Goal, clause: Any, key: str) -> bool:
             words += piece.words
             continue
         if words:
-            st.markdown(plain(words if piece else f"{words} "), width="content")
+            _words(words if piece else f"{words} ")
             words = ""
         if piece:
             changed |= _part(drawn, piece.words, part, f"{key}_{part.param or part.label}{part.column}")
     return changed
+
+
+def _words(text: str) -> None:
+    """Draw plain words of a sentence, with the blanks that part them from what stands beside them."""
+    left, right = len(text) - len(text.lstrip()), len(text) - len(text.rstrip())
+    st.markdown(f"{_BLANK * left}{plain(text.strip())}{_BLANK * right}", width="content")
 
 
 def _pickable(drawn: _Goal, part: Any) -> bool:
@@ -88,12 +104,8 @@ def _pickable(drawn: _Goal, part: Any) -> bool:
 def _part(drawn: _Goal, words: str, part: Any, key: str) -> bool:
     """Draw a part of a sentence as a button that opens what else it could be, and say whether that was chosen."""
     param = drawn.engine.tool(drawn.plan.node(part.node).tool).param(part.param) if part.param else None
-    text = words.strip()
-    before, after = words[: len(words) - len(words.lstrip())], words[len(words.rstrip()) :]
-    if before:
-        st.markdown(before, width="content")
     with st.popover(
-        plain(text),
+        plain(words),
         type="tertiary",
         icon=":material/help:" if part.asked else ":material/person:" if part.by_hand else None,
         key=f"part_{key}",
@@ -103,8 +115,6 @@ def _part(drawn: _Goal, words: str, part: Any, key: str) -> bool:
         changed = _choice(drawn, param, part, key)
         if part is drawn.goal.choice:
             changed |= _others(drawn, key)
-    if after:
-        st.markdown(after, width="content")
     return changed
 
 
@@ -139,12 +149,17 @@ def _choice(drawn: _Goal, param: Any, part: Any, key: str) -> bool:
 
 
 def _with_setting(drawn: _Goal, param: Any, part: Any, value: Any) -> TaskDag:
-    """Return the plan with a setting in its step, and in all that have the same one of the same meaning and value."""
-    plan = drawn.plan
+    """Return the plan with a setting in its step, and in all that have the same one of the same value for the same reason.
+
+    These are steps of its tool, steps whose result the same threshold decides, and steps that took it from the question.
+    """
+    plan, own = drawn.plan, drawn.plan.node(part.node)
     for node in plan.nodes:
         same = drawn.engine.tool(node.tool).param(part.param)
-        alike = same is not None and same.decides == param.decides and node.params.get(part.param) == part.value
-        if node.id == part.node or alike:
+        said = {step.settled.get(part.param) for step in (own, node)} == {"plan"}
+        told = same is not None and param.decides and same.decides == param.decides
+        alike = node.params.get(part.param) == part.value and (told or said or node.tool == own.tool)
+        if node.id == own.id or alike:
             plan = with_param(plan, node.id, part.param, value)
     return plan
 

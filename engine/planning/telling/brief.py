@@ -35,6 +35,7 @@ from engine.planning.telling.kept import kept_before
 from engine.planning.telling.methods import method_told, told_by_methods
 from engine.planning.telling.others import others_of
 from engine.planning.telling.said import PICKED, choices_called, setting_said
+from engine.planning.telling.sources import cells_of, file_of
 from engine.text.codes import Meanings, in_words, meanings, without_key
 from engine.toolbox.analyses import Analysis
 from engine.toolbox.registry import ToolRegistry
@@ -138,6 +139,8 @@ class _Reader:
                 for p in parts
             ]
         parts += self._references()
+        labels = {part.label for part in parts}
+        parts += [part for part in self.decided_before() if part.label not in labels]
         parts.sort(key=lambda part: _ORDER.index(part.label) if part.label in _ORDER else len(_ORDER))
         method = self._method({})
         if (
@@ -207,10 +210,23 @@ class _Reader:
             label=param.decides or label, words="not known yet" if waiting else setting_said(param, value),
             by_hand=settled in ("edit", "set"), asked=waiting,
         )  # fmt: skip
-        if param.kind not in PICKED:
+        if param.kind not in PICKED or param.each:  # what one of several steps is for is no setting of it
             return part
         place = {"node": self.node.id, "param": param.name, "value": value}
         return part.model_copy(update={**place, "called": choices_called(param)})
+
+    def decided_before(self) -> list[BriefPart]:
+        """Return the settings that decide what the steps hand over whose results this one takes: the cut of a gene list."""
+        found: list[BriefPart] = []
+        for ref in self.node.inputs.values():
+            before = self.plan.node(ref.partition(".")[0])
+            if before is None or ref.startswith(DATA_PREFIX):
+                continue
+            reader = _Reader(self.plan, before, self.registry.get(before.tool), self.registry, self.data, self.known)
+            own = [part for param in reader.spec.params if param.decides and (part := reader._part(param))]
+            labels = {part.label for part in found}
+            found += [part for part in own or reader.decided_before() if part.label not in labels]
+        return found
 
     def _levels_called(self, param: ParamSpec) -> dict[str, str]:
         """Return what the levels that could stand there are called, where something is known of them."""
@@ -328,9 +344,10 @@ class _Reader:
         """Return which rows are used and how many they are."""
         kept = kept_before(self.plan, self.node, self.registry, self.known)
         subject = self.columns.get(self.spec.matched, "")
-        counted = number_said(self.used, subject, pairs=self._pair_of_groups()) if self.used is not None else ""
+        known = self.used is not None and self.spec.complete
+        counted = number_said(self.used, subject, pairs=self._pair_of_groups()) if self.used and known else ""
         if not counted:
-            return kept
+            return kept or cells_of(self.plan, self.node, self.registry, self.data)
         if not kept:
             return [BriefPart(label="Rows", words=counted)]
         return [*kept[:-1], kept[-1].model_copy(update={"words": f"{kept[-1].words}; {counted}"})]
@@ -359,20 +376,4 @@ class _Reader:
 
     def sheet(self, param: ParamSpec) -> Sheet | None:
         """Return the file whose columns a parameter names, through steps that hand data on."""
-        ref = self.node.inputs.get(param.of, "")
-        for _ in self.plan.nodes:
-            if ref.startswith(DATA_PREFIX) or not ref:
-                break
-            node = self.plan.node(ref.partition(".")[0])
-            ref = next(iter(self._handed(node, ref)), "") if node else ""
-        name = ref.removeprefix(DATA_PREFIX)
-        dataset = self.plan.dataset(name)  # one file can be two datasets of a plan: as a table, and of survival
-        path = dataset.path if dataset else ""
-        same = [sheet for sheet in self.data.sheets if sheet.name == name or (path and sheet.profile.path == path)]
-        return same[0] if same else None
-
-    def _handed(self, node: TaskNode, ref: str) -> list[str]:
-        """Return the inputs of a step that are of the type of its output `ref`: what it hands on, the first one first."""
-        spec = self.registry.get(node.tool)
-        port = spec.output(ref.partition(".")[2])
-        return [node.inputs[p.name] for p in spec.inputs if port and p.type == port.type and p.name in node.inputs]
+        return file_of(self.plan, self.node, param.of, self.registry, self.data)
