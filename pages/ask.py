@@ -291,6 +291,7 @@ def _reply(engine: Engine, view: RunView, *, working: bool, follows: bool) -> No
         kept = {tool: values for tool, values in record.chosen.items() if record.analysis in ("", way.analysis)}
         _ask(
             engine, record.question, record.data, alone=record.alone, analysis=way.analysis,
+            columns=dict(zip(named, way.said, strict=True)) if way.said else None,
             chosen={tool: {**kept.get(tool, {}), **picked.get(tool, {})} for tool in {*kept, *picked}},
         )  # fmt: skip
 

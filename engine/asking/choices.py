@@ -15,7 +15,7 @@ from engine.toolbox.registry import ToolRegistry
 def goes_alone(plan: TaskDag, goal: str, registry: ToolRegistry, values: Mapping[str, Any] | None = None) -> bool:
     """Say whether a choice for a goal is set in its own steps alone: planned again it would go to all of its tool.
 
-    Of one request that is answered by several steps of a tool it is so for what sets them apart: each has its own outcome.
+    Of one request that several steps of a tool answer it is so for what sets them apart: each has its own outcome.
     """
     node = plan.node(goal)
     if node is None:
@@ -52,8 +52,8 @@ def others_kept(
 def set_for_goal(plan: TaskDag, goal: str, values: Mapping[str, Any], registry: ToolRegistry) -> TaskDag:
     """Return the plan with parameters of one goal's step set, and of the steps beside it on the same columns.
 
-    A step beside it takes another column where it has the same one, and another level or setting where it has the same one
-    of that name.
+    A step beside it takes another column where it has the same one, and another level or setting where it has the same
+    one of that name.
     """
     node = plan.node(goal)
     assert node is not None

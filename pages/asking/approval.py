@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from engine.api import Engine, Profile, TaskDag
 
 _AS_TEXT = """<style>
-[class*="st-key-said_"] { row-gap: 0.1rem; }
-[class*="st-key-said_"] > * { min-width: 0; }
+[class*="st-key-said_"] { display: block; line-height: 1.75; }
+[class*="st-key-said_"] > [data-testid="stElementContainer"],
+[class*="st-key-said_"] > [data-testid="stElementContainer"] * { display: inline; }
+[class*="st-key-said_"] > [data-testid="stLayoutWrapper"] { display: inline-block; max-width: 100%; }
 [class*="st-key-said_"] p { overflow-wrap: anywhere; }
 [class*="st-key-said_"] [class*="st-key-part_"] button { padding: 0; min-height: 0; border: 0; text-align: left; }
 [class*="st-key-said_"] [class*="st-key-part_"] button p {
@@ -25,9 +27,9 @@ _AS_TEXT = """<style>
 [class*="st-key-said_"] [class*="st-key-part_"] button > div { margin: 0; }
 [class*="st-key-said_"] [class*="st-key-part_"] button > div > [aria-hidden="true"] { display: none; }
 </style>"""
-"""Parts stand within a sentence: a button has the height and the spacing of the words beside it, and is underlined."""
-_BLANK = "\N{WORD JOINER}\N{NO-BREAK SPACE}\N{WORD JOINER}"
-"""Blanks at the ends of a text are dropped on the way."""
+"""Words and parts flow as one sentence: a button has the height and the spacing of the words beside it, and a line below."""
+_BLANK = "\N{ZERO WIDTH SPACE} \N{ZERO WIDTH SPACE}"
+"""Blanks alone are dropped at the ends of a text on the way."""
 
 
 class _Goal(NamedTuple):
@@ -149,9 +151,9 @@ def _choice(drawn: _Goal, param: Any, part: Any, key: str) -> bool:
 
 
 def _with_setting(drawn: _Goal, param: Any, part: Any, value: Any) -> TaskDag:
-    """Return the plan with a setting in its step, and in all that have the same one of the same value for the same reason.
+    """Return the plan with a setting in its step, and in all that have the same value of it for the same reason.
 
-    These are steps of its tool, steps whose result the same threshold decides, and steps that took it from the question.
+    These are steps of its tool, steps whose result the same threshold decides, and steps that took it from the words.
     """
     plan, own = drawn.plan, drawn.plan.node(part.node)
     for node in plan.nodes:

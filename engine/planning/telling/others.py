@@ -8,12 +8,17 @@ from typing import Any
 from engine.domain.brief import Other
 from engine.domain.plan import TaskNode
 from engine.domain.toolspec import ParamSpec, ToolSpec
+from engine.planning.binding.bound import Bound
+from engine.planning.binding.conditions import holds
 from engine.planning.binding.slots import slot_of
+from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Sheet
 from engine.toolbox.analyses import Analysis
 from engine.toolbox.registry import ToolRegistry
 
 MOST = 4
+ABLE = 0.6
+"""How well a column must fit its part in another analysis."""
 _PARTS = (
     frozenset({"measure", "outcome", "response", "count", "y"}),
     frozenset({"group", "group_optional", "condition", "predictors", "covariates", "factors"}),
@@ -45,7 +50,7 @@ def others_of(
         if key == analysis.id or tool is None or tool.name == spec.name or key not in analyses:
             continue
         params = _taken(node, spec, tool, sheet)
-        if params is not None and not any(role_lacks(role, tool, params) for role in analyses[key].needs):
+        if params is not None and _fit_for(analyses[key], tool, params, sheet):
             holding = [p for p in tool.params if p.role in _HOLDS and p.kind == "columns"]
             adjusting = next((p.name for p in holding), "")
             found.append(
@@ -54,9 +59,13 @@ def others_of(
     return found[:MOST]
 
 
-def role_lacks(role: str, tool: ToolSpec, params: Mapping[str, Any]) -> bool:
-    """Say whether no parameter of a role is set."""
-    return not any(p.role == role and params.get(p.name) for p in tool.params)
+def _fit_for(analysis: Analysis, tool: ToolSpec, params: Mapping[str, Any], sheet: Sheet) -> bool:
+    """Say whether an analysis and its tool are meant for such data, whatever the question says."""
+    port = next(p.of for p in tool.params if p.kind in ("column", "columns"))
+    bound = Bound(tool, sheets={port: sheet}, params=dict(params))
+    unsaid = [name for name in (*analysis.when, *tool.when) if "said:" not in name]
+    nothing_said = Reading(question="", words=[], mentions=[])
+    return all(map(bound.of_role, analysis.needs)) and all(holds(name, bound, nothing_said) for name in unsaid)
 
 
 def _taken(node: TaskNode, spec: ToolSpec, tool: ToolSpec, sheet: Sheet) -> dict[str, Any] | None:
@@ -74,7 +83,8 @@ def _taken(node: TaskNode, spec: ToolSpec, tool: ToolSpec, sheet: Sheet) -> dict
             if place is None:
                 return None
             params[place.name] = [*params.get(place.name, []), name] if place.kind == "columns" else name
-    lacking = [p for p in tool.params if p.required and p.kind in ("column", "columns") and not params.get(p.name)]
+    asked = [p for p in tool.params if p.kind in ("column", "columns") and (p.required or p.needed)]
+    lacking = [p for p in asked if not params.get(p.name)]
     return params if params and not lacking else None
 
 
@@ -87,4 +97,4 @@ def _same_part(one: ParamSpec, other: ParamSpec) -> bool:
 def _fits(param: ParamSpec, name: str, params: Mapping[str, Any], sheet: Sheet) -> bool:
     column = sheet.column(name)
     free = param.kind == "columns" or not params.get(param.name)
-    return free and column is not None and slot_of(param.role).fits(column, sheet) > 0
+    return free and column is not None and slot_of(param.role).fits(column, sheet) >= ABLE
