@@ -141,14 +141,21 @@ def chosen_now(
         fresh, spec = new.get(tool, {}), registry.get(tool)
         old = {n: v for n, v in before.get(tool, {}).items() if (param := spec.param(n)) and param.of not in fresh}
         taken = {(p.of, fresh[p.name]) for p in spec.params if p.kind == "level" and p.name in fresh}
-        old = {n: v for n, v in old.items()
-               if (p := spec.param(n)) and (p.kind != "level" or (p.of, v) not in taken)}  # the other side now
+        old = {
+            n: v for n, v in old.items() if (p := spec.param(n)) and (p.kind != "level" or (p.of, v) not in taken)
+        }  # the other side now
         # Of conditions on rows each choice is in place of another one, the ones before stay.
         both = {
             n: {**old[n], **v} for n, v in fresh.items() if isinstance(v, Mapping) and isinstance(old.get(n), Mapping)
         }
         picked[tool] = {**old, **fresh, **both}
     return picked
+
+
+def of_rows(chosen: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what people chose of rows, which holds for every analysis: condition -> the one in its place."""
+    found = {tool: {n: v for n, v in values.items() if isinstance(v, Mapping)} for tool, values in chosen.items()}
+    return {tool: values for tool, values in found.items() if values}
 
 
 def kept_by_hand(

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.asking.choices import goes_alone, others_kept, set_for_goal
 from engine.asking.corrections import Corrections
-from engine.asking.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand, sides_apart
+from engine.asking.edits import changes_between, chosen_now, kept_by_hand, of_rows, settled_by_hand, sides_apart
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import require_analysis, require_question, route
 from engine.domain.events import PlanApproved, PlanEdited, PlanProposed
@@ -91,7 +91,8 @@ class PlanDesk:
         require_analysis(analysis)
         with self.locks.of(run_id):
             record, old = self.queue.let_go(run_id, self.waiting)
-            before = {} if analysis and analysis != record.analysis else record.chosen
+            other = bool(analysis) and analysis != record.analysis
+            before = of_rows(record.chosen) if other else record.chosen
             node = old.node(goal)
             values = (chosen or {}).get(node.tool, {}) if node is not None else {}
             own = goes_alone(old, goal, self.registry, values)  # and what is kept for a tool would go to all its steps

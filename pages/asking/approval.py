@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
@@ -27,7 +28,7 @@ _AS_TEXT = """<style>
 [class*="st-key-said_"] [class*="st-key-part_"] button > div { margin: 0; }
 [class*="st-key-said_"] [class*="st-key-part_"] button > div > [aria-hidden="true"] { display: none; }
 </style>"""
-"""Words and parts flow as one sentence: a button has the height and the spacing of the words beside it, and a line below."""
+"""Words and parts flow as one sentence: a button is as high and as far apart as the words beside it, and underlined."""
 _BLANK = "\N{ZERO WIDTH SPACE} \N{ZERO WIDTH SPACE}"
 """Blanks alone are dropped at the ends of a text on the way."""
 
@@ -40,6 +41,10 @@ class _Goal(NamedTuple):
     plan: TaskDag
     goal: Any
     unsaved: bool
+
+    def step(self, part: Any) -> Any:
+        """Return the step that a part is of."""
+        return self.plan.node(part.node)
 
 
 def load_style() -> None:
@@ -70,6 +75,11 @@ def draw_goals(
                     changed |= _clause(drawn, clause, f"{key}_{number}")
             if goal.why:
                 st.caption(plain(" ".join(goal.why)))
+    for number, (words, chosen) in enumerate(engine.rows_dropped(run_id).items()):
+        label = f"Keep only the rows again where {plain(words)}"
+        if st.button(label, key=f"rows_{key}_{number}", type="tertiary", icon=":material/undo:", disabled=unsaved):
+            again = partial(engine.replan, run_id, chosen=chosen)
+            changed |= attempt(again)
     if plan.not_answered:
         left = "".join(f"\n- {plain(text)}" for text in plan.not_answered)
         st.markdown(f":orange[:material/warning:] **Not answered by this plan**{left}")
@@ -79,16 +89,17 @@ def draw_goals(
 def _clause(drawn: _Goal, clause: Any, key: str) -> bool:
     """Draw a clause, plain words that stand together in one piece, and say whether a part of it was chosen anew."""
     changed, words = False, ""
-    for piece in [*clause, None]:
-        part = piece.part if piece else None
-        if piece and (part is None or not _pickable(drawn, part)):
+    for piece in clause:
+        part = piece.part
+        if part is None or not _pickable(drawn, part):
             words += piece.words
             continue
         if words:
-            _words(words if piece else f"{words} ")
+            _words(words)
             words = ""
-        if piece:
-            changed |= _part(drawn, piece.words, part, f"{key}_{part.param or part.label}{part.column}")
+        step = "" if part.node in ("", drawn.goal.node) else f"{part.node}_"
+        changed |= _part(drawn, piece.words, part, f"{key}_{step}{part.param or part.label}{part.column}")
+    _words(f"{words} ")
     return changed
 
 
@@ -105,7 +116,7 @@ def _pickable(drawn: _Goal, part: Any) -> bool:
 
 def _part(drawn: _Goal, words: str, part: Any, key: str) -> bool:
     """Draw a part of a sentence as a button that opens what else it could be, and say whether that was chosen."""
-    param = drawn.engine.tool(drawn.plan.node(part.node).tool).param(part.param) if part.param else None
+    param = drawn.engine.tool(drawn.step(part).tool).param(part.param) if part.param else None
     with st.popover(
         plain(words),
         type="tertiary",
@@ -144,7 +155,7 @@ def _choice(drawn: _Goal, param: Any, part: Any, key: str) -> bool:
     if value == part.value or (nothing and param.role != "rows" and (setting or part.value in (None, "", []))):
         return False
     if param.role == "rows":
-        return _again(drawn, {drawn.plan.node(part.node).tool: {part.param: {part.value: value}}})
+        return _again(drawn, {drawn.step(part).tool: {part.param: {part.value: value}}})
     if setting:
         return attempt(lambda: drawn.engine.edit_plan(drawn.run_id, _with_setting(drawn, param, part, value)))
     return _again(drawn, {drawn.goal.tool: {part.param: part.chosen(value)}}, goal=drawn.goal.node)
@@ -155,7 +166,7 @@ def _with_setting(drawn: _Goal, param: Any, part: Any, value: Any) -> TaskDag:
 
     These are steps of its tool, steps whose result the same threshold decides, and steps that took it from the words.
     """
-    plan, own = drawn.plan, drawn.plan.node(part.node)
+    plan, own = drawn.plan, drawn.step(part)
     for node in plan.nodes:
         same = drawn.engine.tool(node.tool).param(part.param)
         said = {step.settled.get(part.param) for step in (own, node)} == {"plan"}
@@ -186,6 +197,6 @@ def _others(drawn: _Goal, key: str) -> bool:
     return changed
 
 
-def _again(drawn: _Goal, chosen: dict[str, dict[str, Any]], **more: str) -> bool:
+def _again(drawn: _Goal, chosen: dict[str, dict[str, Any]], *, analysis: str = "", goal: str = "") -> bool:
     with st.spinner("Planning again..."):
-        return attempt(lambda: drawn.engine.replan(drawn.run_id, chosen=chosen, **more))
+        return attempt(lambda: drawn.engine.replan(drawn.run_id, analysis=analysis, chosen=chosen, goal=goal))

@@ -88,6 +88,13 @@ def test_rows_can_be_all_rows_again_and_stay_so(engine, ward):
     assert not [q for q in plan.open_questions if "women" in q.text]
     plan = engine.replan(run_id, chosen={goal.tool: {"value": "age"}}, goal=goal.node)
     assert told(engine.briefs(plan)[0])["Rows"] == "120"
+    plan = engine.replan(run_id, analysis="linear_regression")
+    assert tool not in [node.tool for node in plan.nodes]  # all rows for another analysis, too
+    ((words, again),) = engine.rows_dropped(run_id).items()
+    assert words == "sex is female (2)"
+    plan = engine.replan(run_id, chosen=again)
+    assert [node.params[part.param] for node in plan.nodes if node.tool == tool] == [part.value]
+    assert not engine.rows_dropped(run_id)
     engine.cancel(run_id)
 
 
