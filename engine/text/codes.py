@@ -19,6 +19,8 @@ Meanings = Mapping[str, Mapping[str, str]]
 """Column -> level as the file writes it -> what it stands for; only what is known."""
 _MOST_LEVELS = 12
 _LONGEST_CODE = 4
+_MANY = 60
+"""At most so many names are looked for."""
 _NEAR = 40
 """So many characters before its codes a column may stand."""
 _WORD = r"[A-Za-z][\w'-]*"
@@ -61,7 +63,7 @@ def meanings(columns: Sequence[ColumnProfile], question: str = "") -> dict[str, 
     """
     able = [column for column in columns if 2 <= len(column.levels) <= _MOST_LEVELS]
     found = {column.name: key for column in able if (key := key_of_name(column) or _of_state(column))}
-    for name, told in _of_question(able, [column.name for column in columns], question):
+    for name, told in _of_question(able, _perhaps_named(columns, question), question):
         found[name] = {**found.get(name, {}), **told}
     return {name: {level: _spelt(name, words) for level, words in told.items()} for name, told in found.items()}
 
@@ -174,6 +176,14 @@ def _of_question(
             yield column.name, {_level(item.code, column): item.words for item in block}
 
 
+def _perhaps_named(columns: Sequence[ColumnProfile], question: str) -> list[str]:
+    """Return the columns of whose names the question has some piece; of many that share one those that are there whole."""
+    asked = " ".join(re.split(r"[\s_.-]+", question.lower()))
+    pieces = {column.name: re.split(r"[\s_.-]+", without_key(column.name).lower()) for column in columns}
+    found = [name for name, own in pieces.items() if any(piece and piece in asked for piece in own)]
+    return found if len(found) <= _MANY else [name for name in found if " ".join(pieces[name]) in asked][:_MANY]
+
+
 def _meant(block: Sequence[_Said], able: Sequence[ColumnProfile], question: str) -> list[ColumnProfile]:
     """Return the columns whose codes are told: the one beside them, else the only one that has them.
 
@@ -184,7 +194,9 @@ def _meant(block: Sequence[_Said], able: Sequence[ColumnProfile], question: str)
         return inside[:1]
     before = question[max(0, block[0].start - _NEAR) : block[0].start]
     before = re.split(r"[.?!;]\s", before)[-1]
-    placed = [(place, column) for column in able if (place := _last_place(column.name, before)) >= 0]
+    near = {*_perhaps_named(able, before)}
+    placed = [(place, column) for column in able
+              if column.name in near and (place := _last_place(column.name, before)) >= 0]  # fmt: skip
     if placed:
         return [max(placed, key=lambda pair: pair[0])[1]]
     yes_no = {item.words.lower() for item in block} <= _YES_NO
