@@ -177,7 +177,7 @@ def _of_question(
 
 
 def _perhaps_named(columns: Sequence[ColumnProfile], question: str) -> list[str]:
-    """Return the columns of whose names the question has some piece; of many that share one those that are there whole."""
+    """Return the columns of whose names the question has some piece; of many sharing one those that are there whole."""
     asked = " ".join(re.split(r"[\s_.-]+", question.lower()))
     pieces = {column.name: re.split(r"[\s_.-]+", without_key(column.name).lower()) for column in columns}
     found = [name for name, own in pieces.items() if any(piece and piece in asked for piece in own)]

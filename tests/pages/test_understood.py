@@ -195,18 +195,6 @@ def test_another_column_is_chosen_in_the_sentence_itself(waiting, page):
     assert engine.view(run_id).plan.version == 2
 
 
-def test_another_test_is_chosen_in_the_sentence(waiting):
-    engine, run_id = waiting
-    at = opened(run_id, "pages/ask.py")
-    box = at.selectbox(key=f"pick_{run_id}_1_0_test")
-    assert "Mann-Whitney test" in box.options
-    box.set_value("mann_whitney").run()
-    assert not at.exception
-    plan = engine.view(run_id).plan
-    assert [node.params["test"] for node in plan.nodes if node.tool == "compare_groups"] == ["mann_whitney"]
-    assert "are compared by ranks" in shown(at)
-
-
 def test_the_sentence_follows_what_is_answered_below_it(workspace, tmp_path):
     from pages.parts.engine import _opened
 
