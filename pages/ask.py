@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.asking.answer import draw_answer, draw_told_figures
-from pages.asking.approval import draw_goals
+from pages.asking.approval import draw_goals, load_style
 from pages.asking.profile_card import draw_card, profile_of
 from pages.asking.thread import (
     DELETING,
@@ -291,6 +291,7 @@ def _reply(engine: Engine, view: RunView, *, working: bool, follows: bool) -> No
         kept = {tool: values for tool, values in record.chosen.items() if record.analysis in ("", way.analysis)}
         _ask(
             engine, record.question, record.data, alone=record.alone, analysis=way.analysis,
+            columns=dict(zip(named, way.said, strict=True)) if way.said else None,
             chosen={tool: {**kept.get(tool, {}), **picked.get(tool, {})} for tool in {*kept, *picked}},
         )  # fmt: skip
 
@@ -395,6 +396,7 @@ if inside_frame():
     run_id = run_in_focus()
     asked = None
     st.title("Ask")
+    load_style()
     if not run_id:
         st.markdown(
             "**Biodesk** answers questions about your data: first a checked plan, then a report, a notebook and a "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.asking.approval import draw_goals
+from pages.asking.approval import draw_goals, load_style
 from pages.asking.understood import draw_alternatives, draw_understood, with_legend
 from pages.parts.drawing import task_graph
 from pages.parts.engine import attempt, run_page, show_message
@@ -190,4 +190,5 @@ def _start(action) -> None:
 if inside_frame():
     run_id = run_in_focus()
     st.title("Plan & Run")
+    load_style()
     run_page(draw)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from engine.api.calls import passed_on
 from engine.api.data import DataCalls
 from engine.api.runs import RunCalls
-from engine.asking.edits import set_params, settled_by_hand, sides_apart
+from engine.asking.edits import of_rows, set_params, settled_by_hand, sides_apart
 from engine.asking.plan_desk import PlanDesk
 from engine.asking.router import route
 from engine.data.catalogue import accepts
@@ -17,6 +18,8 @@ from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.results import Issue
 from engine.planning.telling.brief import briefs
+from engine.planning.telling.kept import kept_rows
+from engine.text.codes import meanings
 from engine.toolbox.typecheck import check_plan, offered_type
 
 
@@ -53,6 +56,19 @@ class PlanCalls(DataCalls, RunCalls):
         """
         known = self.profile([dataset.path for dataset in plan.datasets]) if profiles is None else profiles
         return briefs(plan, known, self._parts.registry, {analysis.id: analysis for analysis in self.analyses()})
+
+    def rows_dropped(self, run_id: str) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the conditions on rows that a person replaced, in words -> what makes `replan` take them again."""
+        view = self.view(run_id)
+        columns = [column for profile in view.profiles for column in profile.column_profiles]
+        known = meanings(columns, view.record.question)
+        return {
+            kept_rows(old, known): {tool: {name: {old: old}}}
+            for tool, values in of_rows(view.record.chosen).items()
+            for name, places in values.items()
+            for old, new in places.items()
+            if new != old
+        }
 
     def suggestions(self, data: Sequence[Path | str] = (), *, run_id: str = "") -> list[str] | None:
         """Return up to three questions that plan as they stand, on files or after a run; None while they are found.

@@ -7,15 +7,22 @@ from typing import Any
 
 from engine.asking.edits import settled_by_hand, sides_apart
 from engine.domain.plan import TaskDag, TaskNode
-from engine.planning.telling.brief import goals_of
+from engine.planning.telling.goals import goals_of
 from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import ToolRegistry
 
 
-def goes_alone(plan: TaskDag, goal: str, registry: ToolRegistry) -> bool:
-    """Say whether a choice for a goal is set in its own step alone: planned again it would go to all of its tool."""
+def goes_alone(plan: TaskDag, goal: str, registry: ToolRegistry, values: Mapping[str, Any] | None = None) -> bool:
+    """Say whether a choice for a goal is set in its own steps alone: planned again it would go to all of its tool.
+
+    Of one request that several steps of a tool answer it is so for what sets them apart: each has its own outcome.
+    """
     node = plan.node(goal)
-    return node is not None and any(other.tool == node.tool for other in _others(plan, goal, registry))
+    if node is None:
+        return False
+    twins = [other for _, other in goals_of(plan, registry, load_analyses()) if other.tool == node.tool]
+    apart = any(twin.params.get(name) != node.params.get(name) for twin in twins for name in values or {})
+    return apart or any(other.tool == node.tool for other in _others(plan, goal, registry))
 
 
 def others_kept(
@@ -43,7 +50,11 @@ def others_kept(
 
 
 def set_for_goal(plan: TaskDag, goal: str, values: Mapping[str, Any], registry: ToolRegistry) -> TaskDag:
-    """Return the plan with parameters of one goal's step set, and of the steps beside it on the same columns."""
+    """Return the plan with parameters of one goal's step set, and of the steps beside it on the same columns.
+
+    A step beside it takes another column where it has the same one, and another level or setting where it has the same
+    one of that name.
+    """
     node = plan.node(goal)
     assert node is not None
     busy = {goal} | {n.id for other in _others(plan, goal, registry) for n in (other, *_upstream(plan, other))}
@@ -52,7 +63,8 @@ def set_for_goal(plan: TaskDag, goal: str, values: Mapping[str, Any], registry: 
     nodes = []
     for step in plan.nodes:
         beside = step.id not in busy and {*_columns(step, registry).values()} <= own
-        fresh = values if step.id == goal else _renamed(step, renamed, registry) if beside else {}
+        alike = {k: v for k, v in values.items() if k in step.params and step.params[k] == node.params.get(k)}
+        fresh = values if step.id == goal else alike | _renamed(step, renamed, registry) if beside else {}
         nodes.append(_with(step, fresh, registry) if fresh else step)
     left = [q for q in plan.open_questions if q.node != goal or q.param not in values]
     made = plan.model_copy(update={"nodes": nodes, "open_questions": left})

@@ -137,9 +137,21 @@ def chosen_now(
         fresh, spec = new.get(tool, {}), registry.get(tool)
         old = {n: v for n, v in before.get(tool, {}).items() if (param := spec.param(n)) and param.of not in fresh}
         taken = {(p.of, fresh[p.name]) for p in spec.params if p.kind == "level" and p.name in fresh}
-        old = {n: v for n, v in old.items() if (p := spec.param(n)) and (p.of, v) not in taken}  # the other side now
-        picked[tool] = {**old, **fresh}
+        old = {
+            n: v for n, v in old.items() if (p := spec.param(n)) and (p.kind != "level" or (p.of, v) not in taken)
+        }  # the other side now
+        # Of conditions on rows each choice is in place of another one, the ones before stay.
+        both = {
+            n: {**old[n], **v} for n, v in fresh.items() if isinstance(v, Mapping) and isinstance(old.get(n), Mapping)
+        }
+        picked[tool] = {**old, **fresh, **both}
     return picked
+
+
+def of_rows(chosen: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what people chose of rows, which holds for every analysis: condition -> the one in its place."""
+    found = {tool: {n: v for n, v in values.items() if isinstance(v, Mapping)} for tool, values in chosen.items()}
+    return {tool: values for tool, values in found.items() if values}
 
 
 def kept_by_hand(
@@ -162,12 +174,18 @@ def kept_by_hand(
                 param = registry.get(node.tool).param(name)
                 if param is not None and param.kind not in ("column", "columns", "level") and name in before.params:
                     params[name], settled[name] = before.params[name], before.settled[name]
-        settled |= {name: "edit" for name, value in chosen.get(node.tool, {}).items() if params.get(name) == value}
+        picked = chosen.get(node.tool, {})
+        settled |= {name: "edit" for name, value in picked.items() if params.get(name) in _values(value)}
         nodes.append(node.model_copy(update={"params": params, "settled": settled}))
     left = [
         q for q in new.open_questions if not any(n.id == q.node and n.settled.get(q.param) == "edit" for n in nodes)
     ]
     return new.model_copy(update={"nodes": nodes, "open_questions": left})
+
+
+def _values(chosen: Any) -> list[Any]:
+    """Return what a parameter may be by a choice: the value itself, or one of those that stand in place of others."""
+    return list(chosen.values()) if isinstance(chosen, Mapping) else [chosen]
 
 
 def different_params(old: TaskNode, new: TaskNode) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.asking.choices import goes_alone, others_kept, set_for_goal
 from engine.asking.corrections import Corrections
-from engine.asking.edits import changes_between, chosen_now, kept_by_hand, settled_by_hand, sides_apart
+from engine.asking.edits import changes_between, chosen_now, kept_by_hand, of_rows, settled_by_hand, sides_apart
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import require_analysis, require_question, route
 from engine.domain.events import PlanApproved, PlanEdited, PlanProposed
@@ -91,8 +91,11 @@ class PlanDesk:
         require_analysis(analysis)
         with self.locks.of(run_id):
             record, old = self.queue.let_go(run_id, self.waiting)
-            before = {} if analysis and analysis != record.analysis else record.chosen
-            own = goes_alone(old, goal, self.registry)  # and what is kept for a tool would go to all its steps
+            other = bool(analysis) and analysis != record.analysis
+            before = of_rows(record.chosen) if other else record.chosen
+            node = old.node(goal)
+            values = (chosen or {}).get(node.tool, {}) if node is not None else {}
+            own = goes_alone(old, goal, self.registry, values)  # and what is kept for a tool would go to all its steps
             picked = before if own else chosen_now(before, chosen or {}, self.registry)
             analysis = analysis or record.analysis
             if picked and not analysis and len(old.analysis) == 1:
@@ -121,7 +124,7 @@ class PlanDesk:
         """Return the plan of a question made again with what was chosen, the other goals as they were."""
         node = old.node(goal)
         values = fresh.get(node.tool, {}) if node is not None else {}
-        if goes_alone(old, goal, self.registry):
+        if goes_alone(old, goal, self.registry, values):
             return set_for_goal(old, goal, values, self.registry)
         made = self.maker.for_run(record, profiles).plan
         plan = kept_by_hand(old, made, record.chosen, self.registry)

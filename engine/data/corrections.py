@@ -13,7 +13,8 @@ from engine.data.source import Frame, UnusableFile
 from engine.data.structure.rows import look, structure_of
 from engine.data.structure.scales import sorted_levels, two_states
 from engine.data.tables import rows_of
-from engine.domain.profile import ColumnProfile, Profile, Role, RoleGuess, Scale
+from engine.domain.datatypes import DataType
+from engine.domain.profile import ColumnProfile, Profile, Role, RoleGuess, Scale, TypeGuess
 from engine.errors import DataError, PlanError
 
 _SCALES = get_args(Scale)
@@ -45,7 +46,22 @@ def apply(profile: Profile, corrections: dict[str, str]) -> Profile:
     # Columns that nobody corrected are judged again: what they are may follow from what was said of the others.
     again = {column.name: column for column in look(frame, used)[0]}
     columns = [_kept(column, again.get(column.name, column)) for column in corrected]
-    return profile.model_copy(update={"column_profiles": columns, "structure": structure_of(frame, columns)})
+    structure = structure_of(frame, columns)
+    said = {column.roles[0].role: column.name for column in columns if column.corrected and column.roles}
+    if {"time", "event"} <= said.keys():  # they are those of one end, whatever was found
+        structure = structure.model_copy(update={"survival": {"time": said["time"], "event": said["event"]}})
+    changes = {"column_profiles": columns, "structure": structure, "types": _types(profile, said)}
+    return profile.model_copy(update=changes)
+
+
+def _types(profile: Profile, said: dict[str, str]) -> list[TypeGuess]:
+    """Return what a file can serve as, with the kinds of table all of whose needed columns a person named."""
+    table = profile.serves_as(DataType.TABLE)
+    if table is None:
+        return profile.types
+    needs = {kind: {field.name for field in KINDS[kind].schema.fields if field.needed} for kind in KINDS}
+    named = [kind for kind, needed in needs.items() if needed and needed <= said.keys() and not profile.serves_as(kind)]
+    return [*(table.model_copy(update={"type": kind, "confidence": 1.0}) for kind in named), *profile.types]
 
 
 def _kept(column: ColumnProfile, again: ColumnProfile) -> ColumnProfile:

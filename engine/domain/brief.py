@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.domain.base import Value
 
 REFERENCE = "Reference"
 """What the level is called that others are compared with."""
+NO_REFERENCE = "without a reference"
+_HAPPENS = ("Event", "Outcome")
+_AGAINST = " against "
 
 
 class BriefPart(Value):
@@ -26,6 +30,8 @@ class BriefPart(Value):
     value: Any = None
     candidates: list[str] = []
     """The columns or levels that could stand there, the best first; a setting has bounds or choices instead."""
+    called: dict[str, str] = {}
+    """Candidate or choice -> what it is called where it is picked; those that are called so anyway are left out."""
     asked: bool = False
     """True when the planner could not know it."""
     by_hand: bool = False
@@ -38,6 +44,29 @@ class BriefPart(Value):
     def chosen(self, value: Any) -> Any:
         """Return what the parameter is set to when `value` is chosen for this part."""
         return [*self.beside, f"{self.column}={value}"] if self.column else value
+
+
+class Other(Value):
+    """Another analysis that these columns could be given to."""
+
+    analysis: str
+    title: str
+    tool: str
+    params: dict[str, Any]
+    """Parameter of its tool -> the column or columns of this goal."""
+    adjusting: str = ""
+    """The parameter that takes columns to adjust for; empty for an analysis that adjusts for nothing."""
+
+    def adjusted(self, columns: list[str]) -> dict[str, Any]:
+        """Return its parameters with columns to adjust for."""
+        return {**self.params, self.adjusting: [*self.params.get(self.adjusting, []), *columns]}
+
+
+class Piece(NamedTuple):
+    """Some words of a sentence, and the part that they tell and that can be chosen anew there; None for plain words."""
+
+    words: str
+    part: BriefPart | None = None
 
 
 class GoalBrief(Value):
@@ -53,23 +82,89 @@ class GoalBrief(Value):
     """The test or model that is computed, as its field calls it."""
     because: str = ""
     """Why it is this one, in a few words."""
+    choice: BriefPart
+    """The setting that another test or model is chosen by; without a parameter where there is none."""
     parts: list[BriefPart]
+    others: list[Other] = []
+    """Other analyses of the same columns."""
     why: list[str]
     """Why it is done so, one sentence each."""
 
     @property
     def computed(self) -> str:
         """The test or model with its reason, in a sentence."""
-        head = re.split(r"\s*[,(;]| with ", self.method)[0]
-        kind = "Test" if re.search(r"\btests?\b|ANOVA|analysis of variance", head) else "Method"
-        return f"{kind}: {self.method}{', because ' if self.because else ''}{self.because}."
+        return "".join(piece.words for piece in self._computed())
 
     def sentence(self) -> str:
         """Return the goal in plain text."""
-        against = any(part.label == "Groups" and " against " in part.words for part in self.parts)
-        twice = ("Of interest", REFERENCE) if against else ()
-        parts = [part for part in self.parts if part.label not in twice or part.column]
-        parts = [part for part in parts if part.label != REFERENCE or part.value]
-        alike = groupby(parts, key=lambda part: part.label)
-        told = "".join(f" {label}: {'; '.join(part.words for part in own)}." for label, own in alike)
-        return f"{self.title}.{told} {self.computed}"
+        said = ("".join(piece.words for piece in clause) for clause in self.clauses())
+        return " ".join([f"{self.title}.", *said])
+
+    def clauses(self) -> Iterator[list[Piece]]:
+        """Yield the sentence in pieces, clause by clause: `Outcome: status is died (2) over time.`."""
+        labels = {part.label for part in self.parts if not part.column}
+        for label, alike in groupby(self.parts, key=lambda part: part.label):
+            own = list(alike)
+            if (
+                label in ("Time", "Event is")
+                and labels & {*_HAPPENS}
+                and not (label == "Time" and "Event" not in labels)
+            ):
+                continue  # told with what happens
+            if label == "Event" or (label == "Outcome" and "Event is" in labels):
+                yield self._happening(own)
+            elif label == "Groups" and len(own) == 1:
+                yield self._groups(own[0])
+            elif label in ("Of interest", REFERENCE) and not own[0].column:
+                if not self._compared() and own[0].words != NO_REFERENCE:
+                    yield _clause(label, own)
+            elif own := [part for part in own if part.words]:
+                yield _clause(label, own)
+        yield self._computed()
+
+    def _of(self, label: str) -> BriefPart | None:
+        return next((part for part in self.parts if part.label == label and not part.column), None)
+
+    def _happening(self, own: list[BriefPart]) -> list[Piece]:
+        level, time = self._of("Event is"), self._of("Time") if self._of("Event") else None
+        pieces = _clause("Outcome", own)[:-1]
+        if level is not None:
+            pieces += [Piece(" (event: " if level.asked else " is "), Piece(level.words, level)]
+            pieces += [Piece(")")] if level.asked else []
+        pieces += [Piece(" over "), Piece(time.words, time)] if time else []
+        return [*pieces, Piece(".")]
+
+    def _compared(self) -> bool:
+        """Say whether the groups already say which is set against which."""
+        groups = self._of("Groups")
+        return groups is not None and _AGAINST in groups.words
+
+    def _groups(self, groups: BriefPart) -> list[Piece]:
+        """Return the groups with each side as a part of its own, as far as a side can be chosen."""
+        column, colon, levels = groups.words.partition(": ")
+        first, against, second = levels.rpartition(_AGAINST)
+        interest, reference = self._of("Of interest"), self._of(REFERENCE)
+        pieces = [Piece("Groups: "), Piece(column, groups), Piece(colon)]
+        if not against:
+            pieces.append(Piece(levels))
+            if reference is not None:
+                pieces += [
+                    Piece(", " if reference.words == NO_REFERENCE else ", against "),
+                    Piece(reference.words, reference),
+                ]
+        else:
+            pieces += [Piece(first, interest), Piece(against), Piece(second, reference)]
+        return [piece for piece in [*pieces, Piece(".")] if piece.words]
+
+    def _computed(self) -> list[Piece]:
+        head = re.split(r"\s*[,(;]| with ", self.method)[0]
+        kind = "Test" if re.search(r"\btests?\b|ANOVA|analysis of variance", head) else "Method"
+        why = f", because {self.because}." if self.because else "."
+        return [Piece(f"{kind}: "), Piece(self.method, self.choice), Piece(why)]
+
+
+def _clause(label: str, parts: list[BriefPart]) -> list[Piece]:
+    pieces = [Piece(f"{label}: ")]
+    for number, part in enumerate(parts):
+        pieces += [Piece("; "), Piece(part.words, part)] if number else [Piece(part.words, part)]
+    return [*pieces, Piece(".")]

@@ -151,6 +151,10 @@ class WayOn(Value):
     """The columns that the parameter could name, the best first; empty where nothing has to be named."""
     several: bool = False
     """True when more than one column may be named."""
+    said: dict[str, list[str]] = {}
+    """What columns would have to be said to be (`time`, `event`) -> the columns that could be it, the best first."""
+    meant: dict[str, str] = {}
+    """The same -> in words."""
 
 
 class TaskDag(Value):

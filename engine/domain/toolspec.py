@@ -102,6 +102,9 @@ class ParamSpec(Value):
     otherwise: Literal["", "first", "last"] = ""
     """For a `level` that others are compared with, or a `column` of groups that no such level goes with: which level
     they are compared with where none is named and none is called like a control, in the natural order of levels."""
+    decides: str = ""
+    """For a setting that decides what is found, such as a threshold: what it is called before a person who approves. It
+    is told whether or not anybody set it; others only where somebody did."""
     made_by: str = ""
     """For a `column` whose default names a column that a step makes: the tool that makes it."""
     each: list[str] = []
@@ -189,7 +192,8 @@ class ToolSpec(Value):
     """What it computes, told before it runs: the first whose conditions hold, so that the last has none."""
     complete: list[str] = []
     """The parameters whose columns must hold a value in a row for it to be used; empty where rows are not left out
-    for it, or not whole ones."""
+    for it, or not whole ones. `not PARAM`: where it is set the rows are not known; `times PARAM`: each row stands for
+    as many as this column says; `after PARAM`: only rows whose time is later than this."""
     matched: str = ""
     """The parameter that says which rows belong together where only those with a row in every group are used."""
     citations: list[Citation] = []

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
-from engine.errors import EngineError
+from engine.errors import EngineError, PlanError
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.choosing.computed import chosen_of_computed, of_computed
@@ -46,7 +46,7 @@ from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
 from engine.planning.telling.offers import offers
-from engine.planning.telling.refusals import no_data, not_understood, require_data
+from engine.planning.telling.refusals import add_ways, no_data, not_understood, require_data
 from engine.toolbox.registry import ToolRegistry
 
 TRIED = 24
@@ -165,7 +165,11 @@ class Planner:
             assembler.answer_all([first.goal], made)
             goals = [first.goal, *on_the_joined(catalogue, assembler, first, made)]
         else:
-            assembler.answer_all(goals, made)
+            try:
+                assembler.answer_all(goals, made)
+            except PlanError as err:
+                add_ways(err, data, every, goals[0].analysis.id)
+                raise
         made.not_answered += [f"{item!r} {NOT_ALONE}" for item in lost]
         plan = finished(catalogue, goals, every, made, profiles, told=bool(analysis))
         own = [c.bound.spec.name for c in every if c.bound is not None]

@@ -16,11 +16,12 @@ from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError
-from engine.planning.telling.brief import kept_rows
+from engine.planning.telling.kept import kept_rows
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers
 from engine.reporting.status import done_nodes, planned, unfinished
+from engine.text.codes import meanings
 from engine.toolbox.large_tables import Scan, scan
 from engine.toolbox.registry import ToolRegistry
 
@@ -87,7 +88,8 @@ def _rows_kept(view: RunView, node: TaskNode, registry: ToolRegistry) -> Iterato
         spec = spec_of(registry, before.tool)
         for param in spec.params if spec else ():
             if param.role == "rows" and before.params.get(param.name):
-                yield kept_rows(str(before.params[param.name]))
+                columns = [column for profile in view.profiles for column in profile.column_profiles]
+                yield kept_rows(str(before.params[param.name]), meanings(columns, view.record.question))
 
 
 def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
@@ -13,6 +14,42 @@ from pages.running.plan import with_param
 
 if TYPE_CHECKING:
     from engine.api import Engine, Profile, TaskDag
+
+_AS_TEXT = """<style>
+[class*="st-key-said_"] { display: block; line-height: 1.75; }
+[class*="st-key-said_"] > [data-testid="stElementContainer"],
+[class*="st-key-said_"] > [data-testid="stElementContainer"] * { display: inline; }
+[class*="st-key-said_"] > [data-testid="stLayoutWrapper"] { display: inline-block; max-width: 100%; }
+[class*="st-key-said_"] p { overflow-wrap: anywhere; }
+[class*="st-key-said_"] [class*="st-key-part_"] button { padding: 0; min-height: 0; border: 0; text-align: left; }
+[class*="st-key-said_"] [class*="st-key-part_"] button p {
+  font-size: 1rem; white-space: normal; text-decoration: underline; text-underline-offset: 0.2em;
+}
+[class*="st-key-said_"] [class*="st-key-part_"] button > div { margin: 0; }
+[class*="st-key-said_"] [class*="st-key-part_"] button > div > [aria-hidden="true"] { display: none; }
+</style>"""
+"""Words and parts flow as one sentence: a button is as high and as far apart as the words beside it, and underlined."""
+_BLANK = "\N{ZERO WIDTH SPACE} \N{ZERO WIDTH SPACE}"
+"""Blanks alone are dropped at the ends of a text on the way."""
+
+
+class _Goal(NamedTuple):
+    """A goal being drawn, and what planning again needs."""
+
+    engine: Engine
+    run_id: str
+    plan: TaskDag
+    goal: Any
+    unsaved: bool
+
+    def step(self, part: Any) -> Any:
+        """Return the step that a part is of."""
+        return self.plan.node(part.node)
+
+
+def load_style() -> None:
+    """Let parts of a sentence look like its words; early, since browsers fetch what shows it only when it is there."""
+    st.html(_AS_TEXT)
 
 
 def draw_goals(
@@ -32,52 +69,134 @@ def draw_goals(
     for number, goal in enumerate(engine.briefs(plan, profiles)):
         with st.container(border=True, gap="small", key=f"goal_{key}_{number}"):
             st.markdown(f"**{plain(goal.title)}**")
-            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-                for part in goal.parts:
-                    own = f"{key}_{number}_{part.param}{part.column}"
-                    changed |= _part(engine, run_id, plan, goal, part, own, unsaved=unsaved)
-            st.markdown(f":small[{plain(goal.computed)}]")
+            with st.container(horizontal=True, gap=None, vertical_alignment="center", key=f"said_{key}_{number}"):
+                drawn = _Goal(engine, run_id, plan, goal, unsaved)
+                for clause in goal.clauses():
+                    changed |= _clause(drawn, clause, f"{key}_{number}")
             if goal.why:
                 st.caption(plain(" ".join(goal.why)))
+    for number, (words, chosen) in enumerate(engine.rows_dropped(run_id).items()):
+        label = f"Keep only the rows again where {plain(words)}"
+        if st.button(label, key=f"rows_{key}_{number}", type="tertiary", icon=":material/undo:", disabled=unsaved):
+            again = partial(engine.replan, run_id, chosen=chosen)
+            changed |= attempt(again)
     if plan.not_answered:
         left = "".join(f"\n- {plain(text)}" for text in plan.not_answered)
         st.markdown(f":orange[:material/warning:] **Not answered by this plan**{left}")
     return changed
 
 
-def _part(engine: Engine, run_id: str, plan: TaskDag, goal: Any, part: Any, key: str, *, unsaved: bool) -> bool:
-    """Draw a part of a goal and say whether another was chosen for it."""
-    param = engine.tool(goal.tool).param(part.param) if part.param else None
-    label = f"{part.label}: **{plain(part.words)}**"
-    setting = param is not None and param.kind not in ("column", "columns", "level")
-    if param is None or not (part.candidates or setting):
-        st.markdown(f":small[{label}]", width="content")
-        return False
+def _clause(drawn: _Goal, clause: Any, key: str) -> bool:
+    """Draw a clause, plain words that stand together in one piece, and say whether a part of it was chosen anew."""
+    changed, words = False, ""
+    for piece in clause:
+        part = piece.part
+        if part is None or not _pickable(drawn, part):
+            words += piece.words
+            continue
+        if words:
+            _words(words)
+            words = ""
+        step = "" if part.node in ("", drawn.goal.node) else f"{part.node}_"
+        changed |= _part(drawn, piece.words, part, f"{key}_{step}{part.param or part.label}{part.column}")
+    _words(f"{words} ")
+    return changed
+
+
+def _words(text: str) -> None:
+    """Draw plain words of a sentence, with the blanks that part them from what stands beside them."""
+    left, right = len(text) - len(text.lstrip()), len(text) - len(text.rstrip())
+    st.markdown(f"{_BLANK * left}{plain(text.strip())}{_BLANK * right}", width="content")
+
+
+def _pickable(drawn: _Goal, part: Any) -> bool:
+    others = part is drawn.goal.choice and drawn.goal.others
+    return bool(part.param or part.candidates or others)
+
+
+def _part(drawn: _Goal, words: str, part: Any, key: str) -> bool:
+    """Draw a part of a sentence as a button that opens what else it could be, and say whether that was chosen."""
+    param = drawn.engine.tool(drawn.step(part).tool).param(part.param) if part.param else None
     with st.popover(
-        label,
+        plain(words),
         type="tertiary",
         icon=":material/help:" if part.asked else ":material/person:" if part.by_hand else None,
         key=f"part_{key}",
-        disabled=unsaved,
-        help="Keep or drop your changes first." if unsaved else plain(param.description),
+        disabled=drawn.unsaved,
+        help="Keep or drop your changes first." if drawn.unsaved else plain(param.description) if param else None,
     ):
-        if part.column:  # one level of several that the parameter holds
-            at = part.candidates.index(part.value) if part.value in part.candidates else None
-            name = plain(f"{part.label}: {part.column}")
-            value = st.selectbox(name, part.candidates, index=at, key=f"pick_{key}")
-        else:
-            label = plain(part.label)
-            value = field(param, part.value, key=f"pick_{key}", options=part.candidates, label=label, closed=True)
-        if param.kind == "columns" and not st.button("Use these", key=f"use_{key}", type="primary"):
-            return False
-    if value == part.value or (value in (None, "", []) and (setting or part.value in (None, "", []))):
+        changed = _choice(drawn, param, part, key)
+        if part is drawn.goal.choice:
+            changed |= _others(drawn, key)
+    return changed
+
+
+def _choice(drawn: _Goal, param: Any, part: Any, key: str) -> bool:
+    """Draw what else a part could be and say whether it was chosen."""
+    if param is None:
+        return _adjusting(drawn, part, key) if part.candidates else False
+    label = plain(f"{part.label}: {part.column}" if part.column else part.label)
+    named = part.column or param.role == "rows" or part is drawn.goal.choice  # of these one is always chosen
+    if named:
+        at = part.candidates.index(part.value) if part.value in part.candidates else None
+        said = lambda name: part.called.get(name, name)  # noqa: E731 - what a name is called
+        value = st.selectbox(
+            label, part.candidates, index=at, key=f"pick_{key}", format_func=said, placeholder="Choose another"
+        )
+        value = part.value if value is None else value
+    else:
+        value = field(
+            param, part.value, key=f"pick_{key}", options=part.candidates, label=label, closed=True, called=part.called
+        )
+    if param.kind == "columns" and not part.column and not st.button("Use these", key=f"use_{key}", type="primary"):
         return False
+    setting = param.kind not in ("column", "columns", "level", "texts")
+    nothing = value in (None, "", [])
+    if value == part.value or (nothing and param.role != "rows" and (setting or part.value in (None, "", []))):
+        return False
+    if param.role == "rows":
+        return _again(drawn, {drawn.step(part).tool: {part.param: {part.value: value}}})
     if setting:
-        # Said once in the question, it holds for every step that took it from there.
-        for node in plan.nodes:
-            if node.params.get(param.name) == part.value:
-                plan = with_param(plan, node.id, param.name, value)
-        return attempt(lambda: engine.edit_plan(run_id, plan))
+        return attempt(lambda: drawn.engine.edit_plan(drawn.run_id, _with_setting(drawn, param, part, value)))
+    return _again(drawn, {drawn.goal.tool: {part.param: part.chosen(value)}}, goal=drawn.goal.node)
+
+
+def _with_setting(drawn: _Goal, param: Any, part: Any, value: Any) -> TaskDag:
+    """Return the plan with a setting in its step, and in all that have the same value of it for the same reason.
+
+    These are steps of its tool, steps whose result the same threshold decides, and steps that took it from the words.
+    """
+    plan, own = drawn.plan, drawn.step(part)
+    for node in plan.nodes:
+        same = drawn.engine.tool(node.tool).param(part.param)
+        said = {step.settled.get(part.param) for step in (own, node)} == {"plan"}
+        told = same is not None and param.decides and same.decides == param.decides
+        alike = node.params.get(part.param) == part.value and (told or said or node.tool == own.tool)
+        if node.id == own.id or alike:
+            plan = with_param(plan, node.id, part.param, value)
+    return plan
+
+
+def _adjusting(drawn: _Goal, part: Any, key: str) -> bool:
+    """Draw the columns that another analysis can adjust for, and say whether it was planned with some of them."""
+    other = next(other for other in drawn.goal.others if other.adjusting)
+    names = st.multiselect(plain(part.label), part.candidates, key=f"pick_{key}", placeholder="Columns")
+    st.caption(f"Plans the question as: {plain(other.title)}.")
+    if not st.button("Adjust for these", key=f"use_{key}", type="primary", disabled=not names):
+        return False
+    return _again(drawn, {other.tool: other.adjusted(names)}, analysis=other.analysis)
+
+
+def _others(drawn: _Goal, key: str) -> bool:
+    """Draw the other analyses of the same columns and say whether one was taken."""
+    changed = False
+    for other in drawn.goal.others:
+        title = f"Instead: {other.title}"
+        if st.button(plain(title), key=f"other_{key}_{other.analysis}", type="tertiary", icon=":material/alt_route:"):
+            changed |= _again(drawn, {other.tool: other.params}, analysis=other.analysis)
+    return changed
+
+
+def _again(drawn: _Goal, chosen: dict[str, dict[str, Any]], *, analysis: str = "", goal: str = "") -> bool:
     with st.spinner("Planning again..."):
-        chosen = {goal.tool: {part.param: part.chosen(value)}}
-        return attempt(lambda: engine.replan(run_id, chosen=chosen, goal=goal.node))
+        return attempt(lambda: drawn.engine.replan(drawn.run_id, analysis=analysis, chosen=chosen, goal=goal))

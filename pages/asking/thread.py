@@ -143,7 +143,8 @@ def draw_refusal(
         if follows and st.button("Ask it as a new question", key="refused_alone", icon=":material/undo:"):
             ask(record.question, record.data)
         for number, way in enumerate(record.ways_on):
-            if named := _chosen_way(way, f"{record.run_id}_{number}"):
+            key = f"{record.run_id}_{number}"
+            if named := _columns_said(way, key) if way.said else _chosen_way(way, key):
                 again(way, named)
         files = [path for path in record.data if Path(path).is_file()]
         if files:
@@ -156,6 +157,22 @@ def draw_refusal(
             )
         else:
             st.caption('"New question" leads to examples on real data.')
+
+
+def _columns_said(way: WayOn, key: str) -> list[str]:
+    """Draw what columns could be said to be, and return one for each once they are chosen."""
+    st.markdown(plain(way.says))
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"way_{key}"):
+        names = [
+            st.selectbox(
+                plain(way.meant[role].capitalize()), able, index=None, key=f"way_{key}_{role}", placeholder="Column"
+            )
+            for role, able in way.said.items()
+        ]
+        chosen = [name for name in names if name]
+        ready = len({*chosen}) == len(names)
+        clicked = st.button("Ask with these", key=f"way_use_{key}", type="primary", disabled=not ready)
+    return chosen if clicked else []
 
 
 def _chosen_way(way: WayOn, key: str) -> list[str]:

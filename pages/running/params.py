@@ -6,6 +6,7 @@ exists once a step has run can still be typed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -67,7 +68,14 @@ def known_levels(
 
 
 def field(
-    param: Any, value: Any, *, key: str, options: list[str] | None = None, label: str = "", closed: bool = False
+    param: Any,
+    value: Any,
+    *,
+    key: str,
+    options: list[str] | None = None,
+    label: str = "",
+    closed: bool = False,
+    called: Mapping[str, str] | None = None,
 ) -> Any:
     """Draw the field of one parameter and return what it holds.
 
@@ -78,6 +86,7 @@ def field(
         options: names to choose from, for columns, levels and lists.
         label: the label, when the parameter's own name is not to be shown.
         closed: True where the options are all there is, so that nothing else can be typed.
+        called: option -> what it is called, where that is something else.
     """
     label = label or param.name.replace("_", " ") + (f" ({param.unit})" if param.unit else "")
     if param.required:
@@ -93,7 +102,7 @@ def field(
         return st.multiselect(label, names, default=chosen, key=key, help=help_text, accept_new_options=not closed)
     if param.kind == "text" and not options:
         return st.text_input(label, value="" if value is None else str(value), key=key, help=help_text)
-    return _one_of(param, value, label, key, help_text, options or [], closed=closed)
+    return _one_of(param, value, label, key, help_text, options or [], closed=closed, called=called or {})
 
 
 def _number(param: Any, value: Any, label: str, key: str, help_text: str) -> Any:
@@ -113,7 +122,10 @@ def _number(param: Any, value: Any, label: str, key: str, help_text: str) -> Any
     return cast(entered) if entered is not None else None
 
 
-def _one_of(param: Any, value: Any, label: str, key: str, help_text: str, options: list[str], *, closed: bool) -> str:
+def _one_of(
+    param: Any, value: Any, label: str, key: str, help_text: str, options: list[str], *, closed: bool,
+    called: Mapping[str, str],
+) -> str:  # fmt: skip
     names = [str(choice) for choice in param.choices] if param.kind == "choice" else list(options)
     current = "" if value is None else str(value)
     if current and current not in names:
@@ -126,7 +138,7 @@ def _one_of(param: Any, value: Any, label: str, key: str, help_text: str, option
         index=names.index(current) if current in names else None,
         key=key,
         help=help_text,
-        format_func=lambda name: name or "not set",
+        format_func=lambda name: called.get(name, name) or "not set",
         accept_new_options=not closed and param.kind != "choice",
         placeholder="Choose" if closed else "Choose or type",
     )

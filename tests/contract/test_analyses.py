@@ -89,10 +89,20 @@ def test_a_tool_says_what_it_computes_before_it_runs(tool):
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_what_rows_must_hold_are_columns_of_the_tool(tool):
     for name in tool.complete:
-        param = tool.param(name.removeprefix("not "))
+        sign, _, called = name.rpartition(" ")
+        param = tool.param(called)
         assert param is not None, name
-        assert name.startswith("not ") or param.kind in ("column", "columns"), name
+        assert sign in ("", "not", "times", "after"), name
+        assert sign in ("not", "after") or param.kind in ("column", "columns"), name
     assert not tool.matched or tool.matched in tool.complete
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_thresholds_of_genes_and_discoveries_are_told_before_approval(tool):
+    for param in tool.params:
+        threshold = param.name == "alpha" and re.search("adjusted|discovery|FDR", param.description, re.IGNORECASE)
+        if threshold or param.name == "min_abs_lfc":
+            assert param.decides, param.name
 
 
 def test_marks_in_examples_are_closed_and_known():

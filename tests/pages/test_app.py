@@ -306,7 +306,8 @@ def test_a_setting_said_in_words_is_changed_where_it_is_told(workspace, tmp_path
     assert not at.exception
     plan = engine.view(run_id).plan
     assert (plan.version, [node.params.get("test") for node in plan.nodes]) == (2, ["mann_whitney"])
-    assert "mann_whitney" in {part.words for part in engine.briefs(plan)[0].parts if part.by_hand}
+    (goal,) = engine.briefs(plan)
+    assert (goal.choice.words, goal.choice.by_hand) == ("Mann-Whitney test", True)
 
 
 def test_what_must_be_answered_stands_above_the_button_that_runs(workspace, tmp_path):

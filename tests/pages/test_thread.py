@@ -105,6 +105,27 @@ def test_a_refusal_is_a_calm_card_and_no_failure(engine, place):
     assert not any(key.startswith("resume_") for key in keys(at))
 
 
+def test_columns_that_are_missing_can_be_named_on_the_refusal(engine, tmp_path):
+    path = tmp_path / "homes.csv"
+    lines = [f"{'ab'[n % 2]},{20 + n * 7 % 50},{n * 5 % 3 % 2}" for n in range(40)]
+    path.write_text("\n".join(["home,age,fall", *lines]))
+    run_id = engine.ask("Does survival differ between the homes?", [path])
+    assert engine.wait(run_id, 60).status == "failed"
+    at = at_run(run_id)
+    assert at.button(key=f"way_use_{run_id}_0").disabled
+    at.selectbox(key=f"way_{run_id}_0_time").set_value("age")
+    at = at.selectbox(key=f"way_{run_id}_0_event").set_value("fall").run()
+    at = at.button(key=f"way_use_{run_id}_0").click().run()
+    asked = at.query_params["run"]
+    again = asked[0] if isinstance(asked, list) else asked
+    assert again != run_id
+    assert engine.wait(again, 60).status == "awaiting_approval"
+    (goal,) = engine.briefs(engine.view(again).plan, engine.view(again).profiles)
+    assert goal.sentence().startswith("Comparison of survival curves. Outcome: fall is yes (1; ")
+    engine.cancel(again)
+    engine.delete_runs([run_id])
+
+
 def test_refusals_do_not_fill_the_list_of_the_start_page(engine, tmp_path):
     run_id = engine.ask("Which unicorns fly?", [write_growth(tmp_path / "growth.csv")])
     assert engine.wait(run_id, 60).status == "failed"

@@ -159,7 +159,8 @@ def test_before_approval_the_page_says_how_the_question_was_read(waiting, page):
     assert text.count(marked(QUESTION, SPANS)) == 1
     assert f"**{TITLES['compare_groups'].capitalize()}**" in text
     assert "0.72" not in text  # how likely the chooser took it is no probability of being right
-    assert "Adjusted for: **nothing**" in text
+    assert "Adjusted for\\:" in text
+    assert at.multiselect(key=f"pick_{waiting[1]}_1_0_Adjusted for").options  # a column makes it another analysis
     assert "Why it is higher\\: the data hold no cause." in text
     assert "Is that meant?" not in text  # the buttons ask it
     assert "It decides the test." in text

@@ -13,7 +13,7 @@ from engine.asking.choices import goes_alone, set_for_goal
 from engine.domain.plan import Chosen, TaskDag, TaskNode
 from engine.planning.reading.contrast import why_reference
 from engine.planning.telling import rows_used
-from engine.planning.telling.brief import kept_rows
+from engine.planning.telling.kept import kept_rows
 from engine.planning.telling.methods import method_told
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.statistics.groups import compare_groups
@@ -51,8 +51,10 @@ def test_each_part_is_named_with_its_groups_counted(engine, table):
 
 def test_a_setting_that_words_decided_can_be_picked(engine, table):
     (goal,) = engine.briefs(engine.plan("Is ferritin different between the arms, with Welch's test?", [table]))
-    (part,) = [part for part in goal.parts if part.words == "welch_t"]
-    assert (part.param, part.value, part.node) == ("test", "welch_t", goal.node)
+    part = goal.choice
+    assert (part.words, part.param, part.value, part.node) == ("Welch's t test", "test", "welch_t", goal.node)
+    assert part.called["mann_whitney"] == "Mann-Whitney test"
+    assert "paired_t" not in part.candidates  # nothing is paired
 
 
 def test_a_refusal_names_columns_that_ask_again_with_a_click(engine, table):

@@ -38,7 +38,8 @@ def bind(
         given: parameters that are settled already.
         needs: roles that must be bound here though the tool can do without.
     """
-    given = {**(given or {}), **reading.chosen.get(spec.name, {})}
+    picked = {key: value for key, value in reading.chosen.get(spec.name, {}).items() if not isinstance(value, Mapping)}
+    given = {**(given or {}), **picked}
     bound = Bound(spec)
     for port in spec.inputs:
         able = data.serving(port.type)

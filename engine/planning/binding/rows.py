@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from engine.domain.datatypes import DataType
@@ -192,6 +192,19 @@ def condition(rows: Sequence[Restriction], data: Data) -> str:
         else:
             parts.append(f"{name} {item.op} {values[0]}")
     return " and ".join(parts)
+
+
+def rows_chosen(text: str, chosen: Mapping[str, str] | None) -> str:
+    """Return the condition that a person chose in place of one of the words, "" for all rows.
+
+    Args:
+        text: the condition as the words say it.
+        chosen: condition -> the one in its place, choice after choice.
+    """
+    left = dict(chosen or {})
+    while text in left:
+        text = left.pop(text)
+    return text
 
 
 def takes_rows(kind: DataType) -> bool:

@@ -17,7 +17,7 @@ from engine.planning.binding.bind import Near, ask_values, bind, propose_missing
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.conditions import holds
 from engine.planning.binding.files import files_for
-from engine.planning.binding.rows import condition, takes_rows
+from engine.planning.binding.rows import condition, rows_chosen, takes_rows
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
 from engine.planning.guards.case import Case
@@ -261,6 +261,9 @@ class Assembler:
         for item in bound.rows:
             value = f"{item.column} {item.op} {', '.join(item.values)}"
             made.reading.used.update(dict.fromkeys(range(item.first, item.last + 1), ("restriction", value, 1.0)))
+        text = rows_chosen(text, made.reading.chosen.get(step.name, {}).get(param))
+        if not text:
+            return {port.name: made_of} if made_of else {}
         output = step.outputs[0].name
         for node in made.builder.nodes:
             if node.tool == step.name and node.params.get(param) == text:

@@ -15,6 +15,7 @@ from engine.planning.naming.columns import literally, windows
 from engine.planning.naming.lexicon import alike, same_meaning
 from engine.planning.naming.mention import LONGEST, NO, PERSONS, SURE, ColumnMention
 from engine.planning.naming.names import Name
+from engine.text.codes import key_of_name
 from engine.text.names import name_parts
 from engine.text.negation import NEGATORS
 from engine.text.numbers import as_number
@@ -75,17 +76,9 @@ def beginnings(words: Sequence[Token], columns: Sequence[ColumnProfile], text: s
     return found
 
 
-_CODED = re.compile(r"([\w.+-]+)\s*[=:]\s*([\w.+-]+)")
-_CODED_SHORT = re.compile(r"(?<![A-Za-z0-9])(\d)[ _-]?([A-Za-z]+)(?![A-Za-z0-9])")
-"""`sex_1m_2f`"""
-
-
 def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list[ColumnMention]:
     """Return the words that a column's name says its codes stand for: `drug` in `grp(1=drug 2=plac)`."""
-    pairs = [(a, b) if a in column.levels else (b, a) for a, b in _CODED.findall(column.name)]
-    short = _CODED_SHORT.findall(column.name)
-    pairs += short if {code for code, _ in short} == set(column.levels) else []
-    meaning = {said: code for code, said in pairs if code in column.levels}
+    meaning = {said: code for code, said in key_of_name(column).items()}
     weights = Counter(part for said in meaning for part in set(name_parts(said)))
     return [
         mention._replace(level=code)

@@ -9,32 +9,38 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.domain.brief import REFERENCE, BriefPart, GoalBrief
+from engine.domain.brief import NO_REFERENCE, REFERENCE, BriefPart, GoalBrief
 from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskDag, TaskNode, listed, texts_of
 from engine.domain.profile import ColumnProfile, Profile
-from engine.domain.toolspec import ParamSpec, ToolSpec
+from engine.domain.toolspec import Method, ParamSpec, ToolSpec
 from engine.planning.binding.slots import slot_of
 from engine.planning.formulas.views import with_spans, with_subjects
 from engine.planning.tables.sheets import Data, Sheet
+from engine.planning.telling.counted import number_said, rows_of
+from engine.planning.telling.goals import goals_of, needs_of
 from engine.planning.telling.groups import (
+    COMPARED,
     GROUPED,
     NAMED,
     Groups,
     compared_levels,
     factors_of,
     groups_of,
-    in_words,
     named_groups,
     natural,
+    sides_in_words,
     usual_reference,
 )
+from engine.planning.telling.kept import kept_before
 from engine.planning.telling.methods import method_told, told_by_methods
-from engine.planning.telling.rows_used import Used, changes_before, columns_of, rows_used
+from engine.planning.telling.others import others_of
+from engine.planning.telling.said import PICKED, choices_called, setting_said
+from engine.planning.telling.sources import cells_of, file_of
+from engine.text.codes import Meanings, in_words, meanings, without_key
 from engine.toolbox.analyses import Analysis
 from engine.toolbox.registry import ToolRegistry
 
 _MEASURED = frozenset({"measure", "outcome", "response", "count", "y", "category"})
-_COMPARED = ("group", "condition")
 _TOLD_OTHERWISE = ("rows", "formula", "references")
 _HAPPENS = ("event", "event_if_binary")
 _LABELS = {
@@ -64,8 +70,6 @@ _ORDER = (
     "Explained by",
     REFERENCE,
 )
-PICKED = frozenset({"number", "integer", "choice", "boolean"})
-"""Kinds of settings that can be chosen without knowing the data."""
 CANDIDATES = 40
 
 
@@ -74,53 +78,53 @@ def briefs(
 ) -> list[GoalBrief]:
     """Return what a plan answers, one item for each goal in the order of the question."""
     data = with_spans(with_subjects(Data.of(list(profiles))))
-    told: list[GoalBrief] = []
-    for key, node in goals_of(plan, registry, analyses):
+    known = {name: told for sheet in data.sheets for name, told in meanings(sheet.columns, plan.question).items()}
+    goals, told = goals_of(plan, registry, analyses), list[GoalBrief]()
+    for key, node in goals:
         spec = registry.get(node.tool)
         role_of = {param.role: param.name for param in spec.params}
-        unmet = [role for role in _needs(key, analyses) if role in role_of and not node.params.get(role_of[role])]
+        unmet = [role for role in needs_of(key, analyses) if role in role_of and not node.params.get(role_of[role])]
         title = analyses[key].name if key in analyses and not unmet else spec.title
-        told.append(_StepReader(plan, node, spec, registry, data).brief(key, title))
+        reader = _StepReader(plan, node, spec, registry, data, known)
+        goal = reader.brief(key, title)
+        if len(goals) == 1 and key in analyses:  # as another analysis, a question of several would lose the others
+            sheet = next((sheet for p in spec.params if p.kind == "column" and (sheet := reader.sheet(p))), None)
+            others = others_of(analyses[key], node, spec, sheet, registry, analyses)
+            goal = goal.model_copy(update={"others": others})
+        told.append(_with_adjusting(goal, reader))
     return told
 
 
-def goals_of(plan: TaskDag, registry: ToolRegistry, analyses: Mapping[str, Analysis]) -> list[tuple[str, TaskNode]]:
-    """Return the steps that answer, each with the analysis that it answers, in the order of the question."""
-    wanted = [chosen.id for chosen in plan.analysis]
-    top = max((node.priority for node in plan.nodes), default=0)
-    found: list[tuple[str, TaskNode]] = []
-    for node in plan.nodes:
-        spec = registry.get(node.tool)
-        set_roles = {param.role for param in spec.params if node.params.get(param.name)}
-        own = [key for key in wanted if key in spec.answers]
-        # Of two analyses of one tool a step answers the one whose needs it has bound: in pairs where there are pairs.
-        own.sort(key=lambda key: -len(needs) if (needs := _needs(key, analyses)) <= set_roles else len(needs))
-        if own and (node.priority == top or not any(key in _answered_above(plan, registry, top) for key in own)):
-            found.append((own[0], node))
-    if not found:  # planned as what a person chose, by a step that is not declared for it
-        return [("".join(wanted[:1]), node) for node in plan.nodes if node.priority == top]
-    return sorted(found, key=lambda pair: wanted.index(pair[0]))
-
-
-def _needs(key: str, analyses: Mapping[str, Analysis]) -> set[str]:
-    return {*analyses[key].needs} if key in analyses else set()
-
-
-def _answered_above(plan: TaskDag, registry: ToolRegistry, top: int) -> set[str]:
-    """Return the analyses that the steps of the highest priority answer: others of their kind are only on the way."""
-    return {key for node in plan.nodes if node.priority == top for key in registry.get(node.tool).answers}
+def _with_adjusting(goal: GoalBrief, reader: _StepReader) -> GoalBrief:
+    """Return a goal that adjusts for nothing with the columns that another analysis could adjust it for."""
+    able = next((other for other in goal.others if other.adjusting), None)
+    spec = reader.registry.get(able.tool) if able else None
+    param = spec.param(able.adjusting) if able and spec else None
+    if able is None or param is None:
+        return goal
+    taken = {name for value in able.params.values() for name in texts_of(value)}
+    names = [name for name in reader.able(param) if name not in taken]
+    parts = [
+        part.model_copy(update={"candidates": names}) if part.label == "Adjusted for" and not part.param else part
+        for part in goal.parts
+    ]
+    return goal.model_copy(update={"parts": parts})
 
 
 class _StepReader:
     """Reads one step of a plan."""
 
-    def __init__(self, plan: TaskDag, node: TaskNode, spec: ToolSpec, registry: ToolRegistry, data: Data) -> None:
-        self.plan, self.node, self.spec, self.registry, self.data = plan, node, spec, registry, data
+    def __init__(
+        self, plan: TaskDag, node: TaskNode, spec: ToolSpec, registry: ToolRegistry, data: Data, known: Meanings
+    ) -> None:
+        self.plan, self.node, self.spec, self.registry, self.data, self.known = plan, node, spec, registry, data, known
         self.params = {**{param.name: param.default for param in spec.params}, **node.params}
         self.columns = {param.name: name for param in spec.params if (name := self._one_column(param))}
         """Parameter -> the one column that it names."""
         self.tells = told_by_methods(spec)
-        self.used = self._used()
+        self.decider = next((p for p in spec.params if p.kind == "choice" and p.name in self.tells), None)
+        """The setting that its test or model is chosen by."""
+        self.used = rows_of(plan, node, spec, registry, self.params, self.columns, self.sheet)
         """The rows of the step, None where they are not known."""
 
     def brief(self, analysis: str, title: str) -> GoalBrief:
@@ -133,8 +137,10 @@ class _StepReader:
                 for p in parts
             ]
         parts += self._references()
+        labels = {part.label for part in parts}
+        parts += [part for part in self.decided_before() if part.label not in labels]
         parts.sort(key=lambda part: _ORDER.index(part.label) if part.label in _ORDER else len(_ORDER))
-        method = method_told(self.spec, self.params, self._number_of_groups, self._scale)
+        method = self._method({})
         if (
             any(part.label == "Groups" for part in parts)
             and method.why
@@ -143,7 +149,26 @@ class _StepReader:
             parts.append(BriefPart(label="Adjusted for", words="nothing"))
         return GoalBrief(
             analysis=analysis, title=title[:1].upper() + title[1:], node=self.node.id, tool=self.spec.name,
-            method=method.name, because=method.why, parts=[*parts, *self._rows()], why=list(self.node.reasons),
+            method=method.name, because=method.why, choice=self._choice(method.name), parts=[*parts, *self._rows()],
+            why=list(self.node.reasons),
+        )  # fmt: skip
+
+    def _method(self, other: Mapping[str, Any]) -> Method:
+        return method_told(self.spec, {**self.params, **other}, self._number_of_groups, self._scale)
+
+    def _choice(self, method: str) -> BriefPart:
+        """Return what is computed, with the other tests or models that its tool has."""
+        if self.decider is None:
+            return BriefPart(label="Test", words=method, node=self.node.id)
+        name, value = self.decider.name, self.params[self.decider.name]
+        called = {str(value): method}
+        for choice in self.decider.choices:
+            other = self._method({name: choice}).name
+            if other not in called.values():
+                called[choice] = other
+        return BriefPart(
+            label="Test", words=method, node=self.node.id, param=name, value=value, candidates=list(called), called=called,
+            by_hand=self.node.settled.get(name) in ("edit", "set"),
         )  # fmt: skip
 
     def _part(self, param: ParamSpec) -> BriefPart | None:
@@ -156,13 +181,7 @@ class _StepReader:
             value = self._side(param, value)
         empty = value in (None, "", [])
         if param.kind not in ("column", "columns", "level"):
-            unsaid = empty or not settled or param.role in _TOLD_OTHERWISE or param.words == []
-            if unsaid or (param.name in self.tells and param.kind not in PICKED):
-                return None
-            told = BriefPart(label=label, words=_value(value, param.unit), by_hand=settled in ("edit", "set"))
-            if param.kind not in PICKED:
-                return told
-            return told.model_copy(update={"node": self.node.id, "param": param.name, "value": value})
+            return self._setting(param, label, value, settled)
         side = param.role == "reference" and bool(param.otherwise) and param.of in self.columns
         if empty and not side and param.role != "held" and settled != "edit":
             return None
@@ -175,8 +194,47 @@ class _StepReader:
             words = self._words(param, value)
         return BriefPart(
             label=label, words=words, node=self.node.id, param=param.name, value=value, asked=bool(waiting),
-            candidates=self._candidates(param), by_hand=settled in ("edit", "set"),
+            candidates=self._candidates(param), called=self._levels_called(param), by_hand=settled in ("edit", "set"),
         )  # fmt: skip
+
+    def _setting(self, param: ParamSpec, label: str, value: Any, settled: str) -> BriefPart | None:
+        """Return a setting that decides what is found, or that somebody settled; one that must be said and was not is asked."""
+        waiting = any(question.blocking for question in self._waiting(param.name))
+        unsaid = value in (None, "", []) or not settled or param.role in _TOLD_OTHERWISE or param.words == []
+        told = (param.name in self.tells and param.kind not in PICKED) or param is self.decider
+        if not waiting and (told or (unsaid and not param.decides)):
+            return None
+        part = BriefPart(
+            label=param.decides or label, words="not known yet" if waiting else setting_said(param, value),
+            by_hand=settled in ("edit", "set"), asked=waiting,
+        )  # fmt: skip
+        if param.kind not in PICKED or param.each:  # what one of several steps is for is no setting of it
+            return part
+        place = {"node": self.node.id, "param": param.name, "value": value}
+        return part.model_copy(update={**place, "called": choices_called(param)})
+
+    def decided_before(self) -> list[BriefPart]:
+        """Return the settings that decide what the steps hand over whose results this one takes: the cut of a gene list."""
+        found: list[BriefPart] = []
+        for ref in self.node.inputs.values():
+            before = self.plan.node(ref.partition(".")[0])
+            if before is None or ref.startswith(DATA_PREFIX):
+                continue
+            reader = _StepReader(
+                self.plan, before, self.registry.get(before.tool), self.registry, self.data, self.known
+            )
+            own = [part for param in reader.spec.params if param.decides and (part := reader._part(param))]
+            labels = {part.label for part in found}
+            found += [part for part in own or reader.decided_before() if part.label not in labels]
+        return found
+
+    def _levels_called(self, param: ParamSpec) -> dict[str, str]:
+        """Return what the levels that could stand there are called, where something is known of them."""
+        known: Mapping[str, str] = self._known(param) if param.kind == "level" else {}
+        return {level: in_words(level, known) for level in known}
+
+    def _known(self, param: ParamSpec) -> Mapping[str, str]:
+        return self.known.get(str(self.params.get(param.of) or ""), {})
 
     def _waiting(self, name: str) -> list[OpenQuestion]:
         """Return the questions about a parameter that nobody answered yet."""
@@ -185,28 +243,29 @@ class _StepReader:
 
     def _words(self, param: ParamSpec, value: Any) -> str:
         if value in (None, "", []):
-            return "none chosen" if param.role == "reference" else "nothing"
+            return NO_REFERENCE if param.role == "reference" else "nothing"
         if param.kind == "level":
-            return str(value) + (self._happened(param, str(value)) if param.role in _HAPPENS else "")
+            counted = self._happened(param, str(value)) if param.role in _HAPPENS else ""
+            return in_words(str(value), self._known(param), counted)
         names = [str(name) for name in listed(value)]
         if len(names) > 1:
-            return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+            return ", ".join(map(without_key, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
         column = self._column(param, names[0])
-        return names[0] if column is None else names[0] + self._about(param, column)
+        return without_key(names[0]) + (self._about(param, column) if column is not None else "")
 
     def _about(self, param: ParamSpec, column: ColumnProfile) -> str:
         told = any(p.of == param.name and p.role in _HAPPENS and self.params[p.name] for p in self.spec.params)
         if param.role in GROUPED | _MEASURED | {"event"} and not told and column.levels and column.scale in NAMED:
             groups = self._groups(param, column)
             if groups is not None and groups.levels:
-                return f": {in_words(groups, self._counts(column.name))}"
+                return f": {sides_in_words(groups, self._counts(column.name), self.known.get(column.name))}"
         named = column.unit in re.findall(r"[^\s()\[\],_]+", column.name)
         return f" in {column.unit}" if column.unit and not named else ""
 
     def _happened(self, param: ParamSpec, level: str) -> str:
         """Return in how many of the rows the event happened."""
         counts = self._counts(self.columns.get(param.of, ""))
-        return f" ({counts.get(level, 0):,} of {sum(counts.values()):,})" if counts else ""
+        return f"{counts.get(level, 0):,} of {sum(counts.values()):,}" if counts else ""
 
     # ==== groups and rows ====
 
@@ -226,13 +285,13 @@ class _StepReader:
         if param is None or column is None:
             return None
         kept = compared_levels(self.spec, self.params, name)
-        if not kept and self.used is None and self._before():
+        if not kept and self.used is None and kept_before(self.plan, self.node, self.registry, self.known):
             return None
         groups = self._groups(param, column)
         return len(kept) or (len(groups.levels) if groups and groups.levels else None)
 
     def _pair_of_groups(self) -> bool:
-        return any(self._number_of_groups(p.name) == 2 for p in self.spec.params if p.role in _COMPARED)
+        return any(self._number_of_groups(p.name) == 2 for p in self.spec.params if p.role in COMPARED)
 
     def _scale(self, name: str) -> str | None:
         """Return the scale of a parameter's column; whole numbers from 0 on may be counts, whatever they measure."""
@@ -259,7 +318,7 @@ class _StepReader:
         """Return the level that the others are compared with, for each explaining column that a model takes as groups."""
         param = next((p for p in self.spec.params if p.role == "references"), None)
         explains = next((p for p in self.spec.params if p.role in ("predictors", "covariates", "factors")), None)
-        sheet = self._sheet(explains) if explains else None
+        sheet = self.sheet(explains) if explains else None
         if param is None or sheet is None:
             return []
         told = dict(text.split("=", 1) for text in texts_of(self.params[param.name]) if "=" in text)
@@ -269,125 +328,49 @@ class _StepReader:
             levels = natural(column, counts)
             usual = levels if named_groups(self.spec, self.params, column) else levels[:1]
             reference = told.get(name) or usual_reference(usual, param.otherwise)
-            words = f"{name}: {in_words(Groups(levels, reference), counts)}"
+            known = self.known.get(name)
+            words = f"{without_key(name)}: {sides_in_words(Groups(levels, reference), counts, known)}"
             found.append(BriefPart(
                 label=REFERENCE, words=words, node=self.node.id, param=param.name, value=reference, candidates=levels,
-                column=name, beside=[f"{k}={v}" for k, v in told.items() if k != name], by_hand=name in told and
+                called={level: in_words(level, known) for level in known or {}}, column=name, beside=[f"{k}={v}" for k, v in told.items() if k != name], by_hand=name in told and
                 self.node.settled.get(param.name) in ("edit", "set"),
             ))  # fmt: skip
         return found
 
-    def _used(self) -> Used | None:
-        """Count the rows that the step will use."""
-        told = [name for name in self.spec.complete if not name.startswith("not ")]
-        never = [name.removeprefix("not ") for name in self.spec.complete if name.startswith("not ")]
-        able = [p for p in self.spec.params if p.kind in ("column", "columns") and self.params[p.name]]
-        first = next(iter(able), None)
-        sheet = self._sheet(first) if first else None
-        if first is None or sheet is None or any(self.params[name] for name in never):
-            return None
-        changes = changes_before(self.plan, self.node, first.of, self.registry)
-        named = self.columns.values()
-        known = {column.name: column for column in sheet.columns}
-        if changes is None or (not told and any(known[n].missing for n in named if n in known)):
-            return None
-        groups: dict[str, tuple[str, ...]] = {}
-        for name, column in self.columns.items():
-            if column in known and known[column].levels:
-                groups[column] = compared_levels(self.spec, self.params, name)
-        groups |= {name: () for name in factors_of(self.spec, self.params, known) if name not in groups}
-        matched = self.columns.get(self.spec.matched, "")
-        sides = [self.columns[p.name] for p in self.spec.params if p.name in self.columns and p.role in _COMPARED]
-        compared = next((name for name in sides if name in groups), "")
-        pairs = (matched, compared) if matched and compared else None
-        return rows_used(sheet.profile, changes, list(columns_of(self.node, self.spec, told)), groups, pairs)
-
     def _rows(self) -> list[BriefPart]:
         """Return which rows are used and how many they are."""
-        kept, used = self._before(), self.used
-        if used is None or not self.spec.complete:
-            return [BriefPart(label="Rows", words=text) for text in kept]
-        number = f"{used.rows:,}"
-        if used.matched is not None:
-            sets = "pairs" if self._pair_of_groups() else "complete sets"
-            number = f"{used.matched:,} {sets}, one for each {self.columns[self.spec.matched]}"
-        left = [f"{used.lacking:,} more without a value in {' or '.join(used.lack[:4])}"] if used.lacking else []
-        left += [f"{used.alone:,} more without a partner"] if used.alone else []
-        number += f" ({', '.join(left)})" if left else ""
-        return [BriefPart(label="Rows", words="; ".join([*kept, number]))]
+        kept = kept_before(self.plan, self.node, self.registry, self.known)
+        subject = self.columns.get(self.spec.matched, "")
+        known = self.used is not None and self.spec.complete
+        counted = number_said(self.used, subject, pairs=self._pair_of_groups()) if self.used and known else ""
+        if not counted:
+            return kept or cells_of(self.plan, self.node, self.registry, self.data)
+        if not kept:
+            return [BriefPart(label="Rows", words=counted)]
+        return [*kept[:-1], kept[-1].model_copy(update={"words": f"{kept[-1].words}; {counted}"})]
 
     def _candidates(self, param: ParamSpec) -> list[str]:
-        sheet = self._sheet(param if param.kind != "level" else self.spec.param(param.of) or param)
+        sheet = self.sheet(param if param.kind != "level" else self.spec.param(param.of) or param)
         if sheet is None:
             return []
         if param.kind == "level":
             column = sheet.column(str(self.node.params.get(param.of) or ""))
             return list(column.levels) if column else []
-        able = [
-            (slot_of(param.role).fits(column, sheet) if param.role else 1.0, column.name) for column in sheet.columns
-        ]
+        return self.able(param)
+
+    def able(self, param: ParamSpec) -> list[str]:
+        """Return the columns that could stand for a parameter of this or another tool on the same table, the best first."""
+        sheet = self.sheet(param) or next((s for p in self.spec.params if (s := self.sheet(p))), None)
+        if sheet is None:
+            return []
+        slot = slot_of(param.role) if param.role else None
+        able = [(slot.fits(column, sheet) if slot else 1.0, column.name) for column in sheet.columns]
         return [name for fit, name in sorted(able, key=lambda pair: -pair[0]) if fit > 0][:CANDIDATES]
 
     def _column(self, param: ParamSpec, name: str) -> ColumnProfile | None:
-        sheet = self._sheet(param)
+        sheet = self.sheet(param)
         return sheet.column(name) if sheet else None
 
-    def _sheet(self, param: ParamSpec) -> Sheet | None:
+    def sheet(self, param: ParamSpec) -> Sheet | None:
         """Return the file whose columns a parameter names, through steps that hand data on."""
-        ref = self.node.inputs.get(param.of, "")
-        for _ in self.plan.nodes:
-            if ref.startswith(DATA_PREFIX) or not ref:
-                break
-            node = self.plan.node(ref.partition(".")[0])
-            ref = next(iter(self._handed(node, ref)), "") if node else ""
-        name = ref.removeprefix(DATA_PREFIX)
-        dataset = self.plan.dataset(name)  # one file can be two datasets of a plan: as a table, and of survival
-        path = dataset.path if dataset else ""
-        same = [sheet for sheet in self.data.sheets if sheet.name == name or (path and sheet.profile.path == path)]
-        return same[0] if same else None
-
-    def _handed(self, node: TaskNode, ref: str) -> list[str]:
-        """Return the inputs of a step that are of the type of its output `ref`: what it hands on, the first one first."""
-        spec = self.registry.get(node.tool)
-        port = spec.output(ref.partition(".")[2])
-        return [node.inputs[p.name] for p in spec.inputs if port and p.type == port.type and p.name in node.inputs]
-
-    def _before(self) -> list[str]:
-        """Return in words what earlier steps do to the rows that this one sees."""
-        ahead, seen, found = list(self.node.upstream()), set[str](), list[str]()
-        while ahead:
-            node = self.plan.node(ahead.pop(0))
-            if node is None or node.id in seen:
-                continue
-            seen.add(node.id)
-            ahead += [ref.partition(".")[0] for ref in node.inputs.values() if not ref.startswith(DATA_PREFIX)]
-            for param in self.registry.get(node.tool).params:
-                if param.role == "rows" and node.params.get(param.name):
-                    found.append(kept_rows(str(node.params[param.name])))
-        return found
-
-
-def kept_rows(condition: str) -> str:
-    """Return a condition in words: "`sex` in ['F'] and `age` > 60" as `sex is F and age > 60`."""
-    text = re.sub(r"is_missing\(`([^`]+)`\)", r"\1 is empty", condition)
-    text = re.sub(r"`([^`]+)`", r"\1", text)
-    text = re.sub(r" not in \[([^]]*)\]", lambda m: f" is not {_either(m[1])}", text)
-    return re.sub(r" in \[([^]]*)\]", lambda m: f" is {_either(m[1])}", text)
-
-
-def _either(listed: str) -> str:
-    values = [value.strip().strip("'\"") for value in listed.split(",")]
-    return " or ".join(values)
-
-
-def _value(value: Any, unit: str) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    text = (
-        ", ".join(map(str, listed(value)))
-        if isinstance(value, list)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
-    return f"{text} {unit}".strip()
+        return file_of(self.plan, self.node, param.of, self.registry, self.data)

@@ -9,10 +9,13 @@ from engine.domain.plan import texts_of
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.tables.as_tools import likely_control, order_levels
+from engine.text.codes import in_words
 
 SHOWN_LEVELS = 6
 GROUPED = frozenset({"group", "group_optional", "condition", "factors", "split", "ordered", "category"})
 """Roles of columns whose levels are told with their rows."""
+COMPARED = ("group", "condition")
+"""Roles of columns whose levels are set against each other."""
 NAMED = ("category", "binary", "ordered", "code")
 """Scales of columns whose values make groups."""
 MANY = 40
@@ -73,11 +76,18 @@ def usual_reference(levels: Sequence[str], otherwise: str) -> str:
     return likely_control(list(levels)) or (levels[0] if otherwise == "first" else levels[-1])
 
 
-def in_words(groups: Groups, counts: Mapping[str, int] | None) -> str:
-    """Return groups in words: `drug (60) against placebo (30)`."""
+def sides_in_words(groups: Groups, counts: Mapping[str, int] | None, known: Mapping[str, str] | None = None) -> str:
+    """Return groups in words: `drug (60) against placebo (30)`, `male (1; n = 145) against female (2; n = 83)`.
+
+    Args:
+        groups: the levels, and which of them the others are set against.
+        counts: level -> rows; None where they are not known.
+        known: level -> what it stands for.
+    """
 
     def told(level: str) -> str:
-        return level if counts is None else f"{level} ({counts.get(level, 0):,})"
+        number = "" if counts is None else f"{counts.get(level, 0):,}"
+        return in_words(level, known, f"n = {number}" if number and level in (known or {}) else number)
 
     others = [level for level in groups.levels if level != groups.reference]
     shown = ", ".join(map(told, others[:SHOWN_LEVELS]))

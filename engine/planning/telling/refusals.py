@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+from engine.data.catalogue import KINDS
+from engine.data.structure.scales import two_states
 from engine.domain.datatypes import DataType
 from engine.domain.plan import Alternative, OpenQuestion, WayOn
-from engine.domain.profile import Profile
+from engine.domain.profile import ColumnProfile, Profile, Role
 from engine.domain.retrieval import ToolSearch
 from engine.domain.toolspec import ParamSpec
 from engine.errors import DataError, PlanError
@@ -13,7 +17,7 @@ from engine.planning.binding.slots import slot_of
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
 from engine.planning.reading.reading import Reading
-from engine.planning.tables.sheets import Data, Sheet
+from engine.planning.tables.sheets import Data, Sheet, is_number
 from engine.planning.telling.lacking import missing, why_not
 from engine.planning.telling.offers import WHAT
 from engine.toolbox.analyses import Analysis
@@ -76,6 +80,50 @@ def refusal(
     needs = f" It would need {', '.join(analysis.slots)}." if analysis.slots else ""
     advice = f"Nearest of what can be done, and not the same: {names}.{needs}" if names else needs.strip()
     return NotUnderstood(message, advice=advice, details={"analysis": analysis.id, "ways_on": ways})
+
+
+def add_ways(err: PlanError, data: Data, every: list[Candidate], analysis: str) -> None:
+    """Add to the error for a kind of data that no file holds what could be done: say which columns it is, another analysis.
+
+    Args:
+        err: the error.
+        data: the files.
+        every: what the question may ask for, the likeliest first.
+        analysis: what was wanted.
+    """
+    missed = err.details.get("missing")
+    if not missed or err.details.get("ways_on"):
+        return
+    able = [c for c in every if c.feasible and not c.unmet and c.analysis.data and c.bound is not None
+            and not c.bound.missing and c.analysis.id != analysis]  # fmt: skip
+    ways = [
+        _said_to_be(DataType(str(missed)), data, analysis),
+        *(WayOn(says=says(c), analysis=c.analysis.id) for c in able[:3]),
+    ]
+    err.details["ways_on"] = [way.model_dump() for way in ways if way is not None]
+
+
+def _said_to_be(wanted: DataType, data: Data, analysis: str) -> WayOn | None:
+    """Return the columns that would make a table the kind of data that is wanted, if they were said to be what it needs."""
+    schema = KINDS[wanted].schema
+    needed = {field.name: field.meaning for field in schema.fields if field.needed and field.name in get_args(Role)}
+    sheet = next((sheet for sheet in data.sheets if sheet.serves(DataType.TABLE)), None)
+    if not needed or sheet is None:
+        return None
+    states_first = sorted(sheet.columns, key=lambda column: not two_states(list(column.levels)))
+    able = {name: [c.name for c in states_first if _could_be(name, c)][:CHOICES] for name in needed}
+    if not all(able.values()):
+        return None
+    return WayOn(says=f"Say which columns of {sheet.name} these are", analysis=analysis, said=able, meant=needed)
+
+
+def _could_be(role: str, column: ColumnProfile) -> bool:
+    """Say whether a column could be something by its values: the time a number, the event one of few levels."""
+    return 2 <= len(column.levels) <= FEW if role == "event" else is_number(column) and column.scale != "binary"
+
+
+FEW = 6
+"""An event has so many levels at most: the kinds of end."""
 
 
 def unbound(analysis: Analysis, bound: Bound, reading: Reading, data: Data) -> PlanError:

@@ -49,6 +49,8 @@ class Used:
     """Column -> level -> rows, in the natural order of the levels."""
     matched: int | None = None
     """How many subjects have a row in every group that is compared, where only those are used."""
+    lines: int | None = None
+    """In how many lines of the table, where each stands for as many rows as it counts."""
     alone: int = 0
     """So many rows more are of subjects that have not."""
 
@@ -86,6 +88,7 @@ def rows_used(
     needed: list[str],
     groups: Mapping[str, tuple[str, ...]],
     matched: tuple[str, str] | None = None,
+    times: str = "",
 ) -> Used | None:
     """Count the rows of a step; None where that would take reading a large file, or cannot be known.
 
@@ -96,14 +99,15 @@ def rows_used(
         groups: column of groups -> the levels that are compared, empty for all of them.
         matched: the column that says which rows belong together and the one of the groups, where only those with a row
             in every group are used.
+        times: the column that says how many rows each stands for; empty where each is one.
     """
     if profile.bytes > LARGEST or profile.format == "h5ad":
         return None
     read = [(guess.type.value, repr(guess.read)) for guess in profile.types]
-    key = (profile.path, profile.sha256, repr(read), *changes, "", *needed, "", *groups.items(), matched)
+    key = (profile.path, profile.sha256, repr(read), *changes, "", *needed, "", *groups.items(), matched, times)
     if key not in _counted:
         try:
-            _counted[key] = _count(profile, changes, needed, groups, matched)
+            _counted[key] = _count(profile, changes, needed, groups, matched, times)
         except (ValueError, KeyError, OSError):  # what cannot be counted is left out; the step says why when it runs
             _counted[key] = None
         while len(_counted) > _KEPT:
@@ -117,7 +121,10 @@ def _count(
     needed: list[str],
     groups: Mapping[str, tuple[str, ...]],
     matched: tuple[str, str] | None,
+    times: str,
 ) -> Used:
+    import pandas as pd
+
     from engine.planning.tables.values import load_rows
 
     table = _changed(load_rows(profile), changes)
@@ -130,10 +137,13 @@ def _count(
     if matched:
         whole, pairs = _matched(whole, *matched)
     labels = {column: level_labels(whole[column]) for column in groups}
+    weights = pd.to_numeric(whole[times]) if times else pd.Series(1, index=whole.index)
     counts = {
-        column: {level: int((own == level).sum()) for level in order_levels(own)} for column, own in labels.items()
+        column: {level: int(weights[own == level].sum()) for level in order_levels(own)}
+        for column, own in labels.items()
     }
-    return Used(len(whole), lacking, lack, counts, pairs, len(table) - lacking - len(whole))
+    lines, alone = len(whole) if times else None, len(table) - lacking - len(whole)
+    return Used(int(weights.sum()), lacking, lack, counts, pairs, lines, alone)
 
 
 def _matched(table: pd.DataFrame, subject: str, column: str) -> tuple[pd.DataFrame, int]:

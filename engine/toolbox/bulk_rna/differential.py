@@ -253,11 +253,20 @@ def detectable_change(table, alpha):
             of="samples",
             role="as_groups",
         ),
-        "alpha": param("False discovery rate at which a gene counts as different", minimum=1e-10, maximum=0.5),
+        "alpha": param(
+            "False discovery rate at which a gene counts as different",
+            minimum=1e-10,
+            maximum=0.5,
+            decides="Adjusted p-value below",
+        ),
         "min_total_count": param("Reads over all samples a gene needs to be tested", unit="reads", minimum=0),
         "lfc_threshold": param("Absolute log2 fold change to exceed under test", unit="log2", minimum=0, maximum=10),
         "min_abs_lfc": param(
-            "Absolute log2 fold change from which the first sentence counts genes", unit="log2", minimum=0, maximum=10
+            "Absolute log2 fold change from which the first sentence counts genes",
+            unit="log2",
+            minimum=0,
+            maximum=10,
+            decides="Fold change at least",
         ),
         "genes_of_interest": param("Genes (symbol or id) to report whatever their rank", kind="texts", role="genes"),
         "named": param(

@@ -183,6 +183,7 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
         "direction": param(
             "Which genes to keep",
             choices=("up", "down", "both"),
+            decides="Genes",
             each=["up", "down"],
             says=[
                 "up: higher in {treated} than in {control}|higher",
@@ -190,8 +191,10 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
                 "both: that differ between {treated} and {control}|that differ",
             ],
         ),
-        "alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1),
-        "min_abs_lfc": param("Smallest absolute log2 fold change", unit="log2", minimum=0, maximum=20),
+        "alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1, decides="Adjusted p-value below"),
+        "min_abs_lfc": param(
+            "Smallest absolute log2 fold change", unit="log2", minimum=0, maximum=20, decides="Fold change at least"
+        ),
         "top_n": param("Keep at most so many; 0 keeps all", unit="genes", minimum=0),
     },
     requires_tool=("differential_expression",),

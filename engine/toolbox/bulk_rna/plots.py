@@ -34,8 +34,14 @@ from engine.toolbox.registry import param, tool
         )
     },
     params={
-        "alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1),
-        "min_abs_lfc": param("Smallest absolute log2 fold change to colour", unit="log2", minimum=0, maximum=20),
+        "alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1, decides="Adjusted p-value below"),
+        "min_abs_lfc": param(
+            "Smallest absolute log2 fold change to colour",
+            unit="log2",
+            minimum=0,
+            maximum=20,
+            decides="Fold change at least",
+        ),
         "label_top": param("How many genes to name", unit="genes", minimum=0, maximum=100),
         "highlight": param("Genes (symbol or id) to name in any case", kind="texts", role="genes"),
     },
@@ -163,7 +169,7 @@ def volcano_plot(
             colours={"no": "#9aa5a9", "yes": "#0072B2"},
         )
     },
-    params={"alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1)},
+    params={"alpha": param("Adjusted p-value to stay below", minimum=0, maximum=1, decides="Adjusted p-value below")},
     requires_tool=("differential_expression",),
     checks=("tables_not_empty", "p_values_valid"),
     keywords=["MA plot", "mean average plot", "mean-difference plot", "base mean", "abundance", "fold change"],
@@ -233,7 +239,7 @@ def ma_plot(de_table, *, alpha: float = 0.05):
     outputs={"heatmap": "figure: z-scores", "heatmap_table": "table: the z-scores in the order drawn"},
     params={
         "genes": param("Genes (symbol or id) to show; empty: choose them", kind="texts", role="genes"),
-        "top_n": param("How many genes to choose", unit="genes", minimum=2, maximum=200),
+        "top_n": param("How many genes to choose", unit="genes", minimum=2, maximum=200, decides="At most"),
         "group_by": param("Column that orders the samples", kind="column", of="samples", role="group"),
     },
     requires_tool=("normalize_counts",),

@@ -169,7 +169,12 @@ def gene_keys(genes, library, what):
     params={
         "min_size": param("Smallest set tested, within the background", unit="genes", minimum=1),
         "max_size": param("Largest set tested, within the background", unit="genes", minimum=1),
-        "alpha": param("False discovery rate at which a set counts as enriched", minimum=0, maximum=1),
+        "alpha": param(
+            "False discovery rate at which a set counts as enriched",
+            minimum=0,
+            maximum=1,
+            decides="False discovery rate of sets below",
+        ),
         "background_genes": param(
             "Genes of the table that are the background: those that could be found (with an adjusted p-value), or all "
             "that were tested",
@@ -425,7 +430,12 @@ def over_representation(
         "min_size": param("Smallest set tested, within the ranking", unit="genes", minimum=1),
         "max_size": param("Largest set tested, within the ranking", unit="genes", minimum=1),
         "seed": param("Seed of the permutations", minimum=0),
-        "alpha": param("FDR q-value at which a set counts as enriched", minimum=0, maximum=1),
+        "alpha": param(
+            "FDR q-value at which a set counts as enriched",
+            minimum=0,
+            maximum=1,
+            decides="False discovery rate of sets below",
+        ),
     },
     requires_tool=("rank_genes",),
     each_file=("gene_sets",),

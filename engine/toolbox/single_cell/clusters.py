@@ -176,7 +176,9 @@ def sc_embed(adata, *, n_pcs: int = 50, n_neighbors: int = 15, color_by: str = "
         "cluster_plot": "figure: the cells coloured by cluster",
     },
     params={
-        "resolution": param("higher gives more clusters", minimum=0.01, maximum=10, words=["resolution"]),
+        "resolution": param(
+            "higher gives more clusters", minimum=0.01, maximum=10, words=["resolution"], decides="Resolution"
+        ),
         "seed": param("random seed"),
     },
     requires_tool=("sc_embed",),

@@ -153,7 +153,12 @@ def fit_pseudobulk(counts, factors, formula, alpha):
         "covariates": param(
             "columns to adjust for, one value per sample (batch, sex)", kind="columns", of="adata", role="held"
         ),
-        "alpha": param("false discovery rate for the counts reported", minimum=0.0001, maximum=0.5),
+        "alpha": param(
+            "false discovery rate for the counts reported",
+            minimum=0.0001,
+            maximum=0.5,
+            decides="Adjusted p-value below",
+        ),
         "min_cells": param("fewest cells a summed unit must have", unit="cells", minimum=1),
     },
     requires_tool=("sc_qc",),

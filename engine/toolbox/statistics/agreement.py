@@ -425,6 +425,7 @@ def rated_agreement(ratings, levels, ordered):
         "because the same subjects are measured or rated twice",
     ),
     answers=["agreement"],
+    complete=("first", "second", "further", "not value"),
     inputs={"table": "table: one row a subject, or a row a rating"},
     outputs={
         "agreement": "table: every measure with its interval and method",

@@ -241,7 +241,7 @@ def describe_table(tests, counts, names, cells):
         "chi-square test, or Fisher's exact test where expected counts are small, because two "
         "classifications are crossed",
     ),
-    complete=("row", "column", "not count"),
+    complete=("row", "column", "times count"),
     answers=['contingency'],
     inputs={"table": "table: one row a subject, or already tallied with a count column"},
     outputs={

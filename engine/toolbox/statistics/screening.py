@@ -121,7 +121,12 @@ def detectable(result, alpha, groups):
         "control": param(
             "With two groups: the one that is subtracted", kind="level", of="group", role="reference", otherwise="last"
         ),
-        "alpha": param("False discovery rate at which a difference counts", minimum=0, maximum=1),
+        "alpha": param(
+            "False discovery rate at which a difference counts",
+            minimum=0,
+            maximum=1,
+            decides="Adjusted p-value below",
+        ),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables"),
     keywords=(

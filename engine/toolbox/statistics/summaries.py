@@ -621,7 +621,12 @@ def correlation(
                 "benjamini_hochberg: benjamini|hochberg|BH\\b|FDR\\b|false.discovery",
             ],
         ),
-        "alpha": param("Adjusted p-value below which a row counts as significant", minimum=0, maximum=1),
+        "alpha": param(
+            "Adjusted p-value below which a row counts as significant",
+            minimum=0,
+            maximum=1,
+            decides="Adjusted p-value below",
+        ),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "adjusted_rows_complete"),
     keywords=(

@@ -274,6 +274,7 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
         "cumulative incidence (Aalen-Johansen), because one kind of end rules out the others",
     ),
     answers=["competing_risks"],
+    complete=("time", "event", "group", "covariates", "not cause_column"),
     inputs={"survival": "survival_table: one row per subject"},
     outputs={
         "incidence": "table: cumulative incidence of every cause and group at the moment",

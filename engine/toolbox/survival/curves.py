@@ -92,7 +92,7 @@ def describe_medians(rows, group, unit, since):
     domain="clinical",
     task_type="analysis",
     methods=("Kaplan-Meier curves; no test",),
-    complete=("time", "event", "group", "not landmark"),
+    complete=("time", "event", "group", "after landmark"),
     inputs={"survival": "survival_table: one row per subject"},
     outputs={
         "km_table": "table: n, events and median per group",
@@ -370,7 +370,7 @@ def peto_ratio(times, events, first):
         "event:2|3 => log-rank test, because times are censored",
         "log-rank test, because the outcome is the time to an event",
     ),
-    complete=("time", "event", "group", "not landmark"),
+    complete=("time", "event", "group", "after landmark"),
     inputs={"survival": "survival_table: one row per subject"},
     outputs={
         "test_table": "table: overall test and pairs, each pair with the hazard ratio of its first group (Peto)",

@@ -91,7 +91,7 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
         "event:2|3 => Cox regression with Wald tests, because times are censored",
         "Cox regression with Wald tests, because the outcome is the time to an event",
     ),
-    complete=("time", "event", "covariates", "strata", "start", "subject", "not landmark", "not since"),
+    complete=("time", "event", "covariates", "strata", "start", "subject", "after landmark", "not since"),
     inputs={"survival": "survival_table: one row per subject, or spans of time with a start and an end"},
     outputs={
         "cox_table": "table: hazard ratio per term",

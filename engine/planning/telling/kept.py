@@ -1,0 +1,89 @@
+"""Which rows earlier steps keep for one, in words, and which of their conditions could be dropped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from engine.domain.brief import BriefPart
+from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
+from engine.text.codes import reworded
+from engine.toolbox.registry import ToolRegistry
+
+ALL_ROWS = "all rows"
+_AND = " and "
+
+
+def kept_before(
+    plan: TaskDag, node: TaskNode, registry: ToolRegistry, known: Mapping[str, Mapping[str, str]]
+) -> list[BriefPart]:
+    """Return what earlier steps do to the rows that a step sees, each with what else it could be: fewer conditions or none.
+
+    Args:
+        plan: the plan.
+        node: the step.
+        registry: says which parameter holds a condition on rows.
+        known: what codes stand for.
+    """
+    ahead, seen, found = list(node.upstream()), set[str](), list[BriefPart]()
+    while ahead:
+        step = plan.node(ahead.pop(0))
+        if step is None or step.id in seen:
+            continue
+        seen.add(step.id)
+        ahead += [ref.partition(".")[0] for ref in step.inputs.values() if not ref.startswith(DATA_PREFIX)]
+        for param in registry.get(step.tool).params:
+            if param.role == "rows" and step.params.get(param.name):
+                text = str(step.params[param.name])
+                called = {"": ALL_ROWS} | {left: kept_rows(left, known) for left in _without_one(text)}
+                found.append(BriefPart(
+                    label="Rows", words=kept_rows(text, known), node=step.id, param=param.name, value=text,
+                    candidates=list(called), called=called | {text: kept_rows(text, known)},
+                    by_hand=step.settled.get(param.name) in ("edit", "set"),
+                ))  # fmt: skip
+    return found
+
+
+def _without_one(condition: str) -> list[str]:
+    """Return a condition without each of the parts that must all hold, one at a time; none where it has one part only."""
+    parts = _parts(condition)
+    return [_AND.join(parts[:at] + parts[at + 1 :]) for at in range(len(parts))] if len(parts) > 1 else []
+
+
+def _parts(condition: str) -> list[str]:
+    """Return the parts of a condition that must all hold: cut at `and`, not within brackets, names or texts."""
+    parts, depth, quote, start, at = list[str](), 0, "", 0, 0
+    while at < len(condition):
+        sign = condition[at]
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "`'\"":
+            quote = sign
+        elif sign in "([":
+            depth += 1
+        elif sign in ")]":
+            depth -= 1
+        elif depth == 0 and condition.startswith(_AND, at):
+            parts.append(condition[start:at])
+            start = at + len(_AND)
+        at += 1
+    return [*parts, condition[start:]]
+
+
+def kept_rows(condition: str, known: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """Return a condition in words: "`sex` in ['F'] and `age` > 60" as `sex is F and age > 60`.
+
+    Args:
+        condition: as a step for rows takes it.
+        known: column -> level -> what it stands for.
+    """
+    text = re.sub(r"is_missing\(`([^`]+)`\)", r"\1 is empty", condition)
+    text = re.sub(r"`([^`]+)`", r"\1", text)
+    text = re.sub(r" not in \[([^]]*)\]", lambda m: f" is not {_either(m[1])}", text)
+    text = re.sub(r" in \[([^]]*)\]", lambda m: f" is {_either(m[1])}", text)
+    return reworded(text, known or {})
+
+
+def _either(listed: str) -> str:
+    values = [value.strip().strip("'\"") for value in listed.split(",")]
+    return " or ".join(values)
