@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from waiting import until
 
 from engine.adapters.fakes import FrozenClock, HashEmbedder
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo, ToolSearch
@@ -124,13 +124,6 @@ def beside(work: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
     thread = threading.Thread(target=lambda: given.append(work()), daemon=True)
     thread.start()
     return thread, given
-
-
-def until(true: Callable[[], bool]) -> None:
-    ends = time.monotonic() + WAIT
-    while not true():
-        assert time.monotonic() < ends
-        time.sleep(0.01)
 
 
 def ended(thread: threading.Thread) -> None:
