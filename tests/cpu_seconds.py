@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 SHOWN = 25
+LEAST = 0.01
+"""Seconds from which on something is shown."""
 
 
 def spent() -> float:
@@ -81,4 +83,5 @@ class CpuSeconds:
         for kind, sums in self.sums.items():
             terminalreporter.write_line(f"dearest of {len(sums)} {kind}s:")
             for name, seconds in sums.most_common(SHOWN):
-                terminalreporter.write_line(f"{seconds:9.2f}  {name}")
+                if seconds >= LEAST:
+                    terminalreporter.write_line(f"{seconds:9.2f}  {name}")
