@@ -4,7 +4,8 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do command 
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
-JOBS ?= $(shell $(PYTHON) -c 'import os; print(max(1, os.cpu_count() or 1))')
+# One more than there are processors: tests wait for the programs they start.
+JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 .DEFAULT_GOAL := help
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=25
 COVERAGE := --cov=engine --cov=storage --cov-branch --cov-report=term:skip-covered

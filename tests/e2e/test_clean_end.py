@@ -34,7 +34,10 @@ def start(workspace: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("command", [["plan"], ["ask", "--yes", "--quiet"]], ids=["plan", "ask"])
+ASK = pytest.param(["ask", "--yes", "--quiet"], id="ask", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("command", [pytest.param(["plan"], id="plan"), ASK])
 def test_a_refusal_is_all_that_is_said(command: list[str], plants: Path, tmp_path: Path) -> None:
     for number in range(TIMES):
         # A new folder each time: what is made at the first use is then going on when the command ends.
