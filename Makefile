@@ -4,9 +4,12 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do command 
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
-JOBS ?= $(shell $(PYTHON) -c 'import os; print(max(1, os.cpu_count() or 1))')
+# One more than there are processors: tests wait for the programs they start.
+JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 .DEFAULT_GOAL := help
-.PHONY: run test test-all demo bench planner claims help lock check clean
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=25
+COVERAGE := --cov=engine --cov=storage --cov-branch --cov-report=term:skip-covered
+.PHONY: run test test-all coverage demo bench planner claims help lock check clean
 
 run: $(VENV)/.ready  ## Start the app on http://127.0.0.1:8501
 	@$(BIN)/biodesk serve --port $(PORT)
@@ -15,10 +18,13 @@ demo: $(VENV)/.ready  ## Answer a built-in question without the browser; prints 
 	@$(BIN)/biodesk demo --out demo-output
 
 test: $(VENV)/.ready-test check  ## Lint, types, import rules, then every test
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+	@$(PYTEST) -m "not slow"
 
-test-all: $(VENV)/.ready-test check  ## The same with the tests that take minutes
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+test-all: $(VENV)/.ready-test check  ## The same with the tests that take minutes, and which branches they take
+	@$(PYTEST) $(COVERAGE)
+
+coverage: $(VENV)/.ready-test  ## The tests of `make test`, and which branches they take; twice as long
+	@$(PYTEST) $(COVERAGE) -m "not slow"
 
 check: $(VENV)/.ready-test
 	@$(BIN)/ruff check .

@@ -12,12 +12,14 @@ instead: it begins when SWITCH is gone.
 
 from __future__ import annotations
 
+import math
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from waiting import until
 
 ENDLESS = "import time\nprint('held', flush=True)\nwhile True:\n    time.sleep(1)\n"
 """What a held step runs in place of its own code: a real process in a real sandbox."""
@@ -32,8 +34,8 @@ def holding(run: Callable[..., Any], switch: Path) -> Callable[..., Any]:
         # What is no step, such as the sandbox's look at its own walls, goes on.
         if run_id.startswith("run_") and (step in named or "*" in named):
             job = replace(job, code=ENDLESS)
-        while f"{step}:later" in named and switch.exists() and not more["cancel"].cancelled:
-            time.sleep(0.01)
+        if f"{step}:later" in named:
+            until(lambda: not switch.exists() or more["cancel"].cancelled, seconds=math.inf)
         return run(self, job, **more)
 
     return held

@@ -61,8 +61,11 @@ def default_cache() -> Path:
 class DefaultEmbedder:
     """all-MiniLM-L6-v2: 384 numbers, the mean over at most 256 word pieces. Thread-safe."""
 
-    def __init__(self, cache: Path | None = None) -> None:
+    def __init__(
+        self, cache: Path | None = None, export: embedding_export.Export = embedding_export.export_in_subprocess
+    ) -> None:
         self._cache = cache
+        self._export = export
         self._lock = threading.Lock()
         self._files: ModelFiles | None = None
         self._loaded: _Loaded | None = None
@@ -115,7 +118,7 @@ class DefaultEmbedder:
             return model
         files.check()
         try:
-            embedding_export.export_in_subprocess(files, cache)
+            self._export(files, cache)
             model = _open_export(folder, files.sha256)
         except ModelUnavailable as error:
             _LOG.warning("%s Until then it loads slowly.", error.message)

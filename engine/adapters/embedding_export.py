@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,10 @@ _SAMPLES = (
     "Größe, naïve Bayes, 遺伝子発現, β-catenin -> 5′-UTR; 37 °C",
     "gene " * 400,
 )
+
+
+Export = Callable[[ModelFiles, Path], object]
+"""Makes the export of a model in a folder of exports, as `export_in_subprocess` does."""
 
 
 def read_manifest(folder: Path, sha256: str) -> dict[str, Any] | None:

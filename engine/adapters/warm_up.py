@@ -18,6 +18,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from engine.adapters.embedding_export import Export, export_in_subprocess
 from engine.errors import ModelUnavailable
 
 _PACKAGES = ("numba", "umap-learn", "pynndescent", "scanpy", "numpy")
@@ -59,11 +60,11 @@ def fill(cache: Path) -> bool:
     return done.returncode == 0
 
 
-def prepare_embedding(cache: Path | None = None) -> str:
+def prepare_embedding(cache: Path | None = None, export: Export = export_in_subprocess) -> str:
     """Make the embedding model's fast form unless it is there; return "" or, in one sentence, why that failed."""
     from engine.adapters.embedding import DefaultEmbedder
 
-    embedder = DefaultEmbedder(cache)
+    embedder = DefaultEmbedder(cache, export)
     try:
         embedder.warm()
     except ModelUnavailable as error:

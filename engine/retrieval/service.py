@@ -26,7 +26,7 @@ from engine.retrieval.catalogues.read import READERS
 from engine.retrieval.hybrid import HybridRetriever
 from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
 from engine.retrieval.indexes.index import entry_text, spec_entry
-from engine.retrieval.indexes.kept_index import BUILT_IN, KeptIndex
+from engine.retrieval.indexes.kept_index import BUILT_IN, EMBED_NOW, KeptIndex
 from engine.retrieval.usage import KeptUsage, UsageHistory
 
 Progress = Callable[[int, int], None]
@@ -47,6 +47,8 @@ class ToolFinder:
     candidates: int = 200
     shown: int = 15
     """How many tools a search gives that does not say how many."""
+    embed_now: int = EMBED_NOW
+    """Vectors that a search waits for when they are missing; more are made beside the searches."""
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _importing: threading.Lock = field(default_factory=threading.Lock, init=False)
     """One import at a time: names are made distinct over all catalogues."""
@@ -58,7 +60,7 @@ class ToolFinder:
 
     def __post_init__(self) -> None:
         """Connect the parts; nothing is read yet."""
-        self._kept = KeptIndex(self.entries, self.embeddings, self.clock)
+        self._kept = KeptIndex(self.entries, self.embeddings, self.clock, self.embed_now)
         self._kept_usage = KeptUsage(self.usage) if self.usage else None
 
     def search(

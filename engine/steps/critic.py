@@ -13,6 +13,7 @@ from typing import Any
 from engine.domain.results import Issue, Verdict
 from engine.domain.toolspec import ToolSpec
 from engine.toolbox.checks import CHECKS, StepOutputs, TooLarge
+from engine.toolbox.large_tables import SIZES, Sizes
 
 COST = {"error": 0.5, "warning": 0.1, "info": 0.02}
 """What an issue takes from a quality of 1."""
@@ -26,6 +27,7 @@ def judge(
     findings: list[dict[str, Any]],
     warnings: list[str],
     left_out: Collection[str] = (),
+    sizes: Sizes = SIZES,
 ) -> Verdict:
     """Judge a step that ran to its end.
 
@@ -34,6 +36,7 @@ def judge(
         findings: as the step wrote them.
         warnings: caveats the step stated; each lowers the quality a little and none fails the step.
         left_out: outputs that were given but cannot be shown; the warnings say why.
+        sizes: of the tables that the checks may hold.
     """
     issues: list[Issue] = []
     for output in spec.outputs:
@@ -45,6 +48,7 @@ def judge(
         files=files,
         types={output.name: output.type.value for output in spec.outputs},
         findings=findings,
+        sizes=sizes,
     )
     for name in spec.checks:
         try:

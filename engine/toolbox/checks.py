@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.domain.results import Issue
-from engine.toolbox.large_tables import WHOLE_BYTES, close_enough, columns_of, scan, stream_rows
+from engine.toolbox.large_tables import SIZES, Sizes, close_enough, columns_of, scan, stream_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,11 +33,13 @@ class StepOutputs:
     types: Mapping[str, str]
     """Output name -> DataType value."""
     findings: list[dict[str, Any]] = field(default_factory=list)
+    sizes: Sizes = SIZES
+    """From which size on a table is read in pieces only, and in which."""
     _tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     def is_large(self, output: str) -> bool:
         """Say whether a table is read in pieces only."""
-        return self.files[output].stat().st_size > WHOLE_BYTES
+        return self.files[output].stat().st_size > self.sizes.whole
 
     def names(self) -> list[str]:
         """Return the outputs that are CSV files."""
@@ -100,7 +102,8 @@ def p_values_valid(step: StepOutputs) -> Iterator[Issue]:
     """P-values lie between 0 and 1, and an adjusted one is never smaller than its raw one."""
     for output in step.names():
         outside, smaller = {"p_value": 0, "p_adj": 0}, 0
-        pieces = columns_of(step.files[output], tuple(outside)) if step.is_large(output) else [step.table(output)]
+        file, names = step.files[output], tuple(outside)
+        pieces = columns_of(file, names, step.sizes.piece) if step.is_large(output) else [step.table(output)]
         for piece in pieces:
             for column in outside:
                 if column in piece:
@@ -125,7 +128,7 @@ def findings_match_tables(step: StepOutputs) -> Iterator[Issue]:
         if output in step.files and finding.get("row") and step.files[output].suffix == ".csv":
             pointing.setdefault(output, {})[str(number)] = finding
     for output, findings in pointing.items():
-        found = scan(step.files[output], {name: finding["row"] for name, finding in findings.items()})
+        found = scan(step.files[output], {name: finding["row"] for name, finding in findings.items()}, sizes=step.sizes)
         for name, finding in findings.items():
             hit, row = found.hits[name], finding["row"]
             missing = [column for column in row if column not in found.header]

@@ -15,13 +15,9 @@ from typing import Any, TypeGuard
 
 from engine.domain.base import Scalar
 
-WHOLE_BYTES = 32 << 20
-"""A larger table is never held: in memory it can take thirty times its size."""
 ROW_BYTES = 16 << 20
 """The longest row of a table that is read."""
 MOST_COLUMNS = 1_000_000
-_PIECE = 4 << 20
-"""Bytes read at once; some thirty such pieces are under way together."""
 _AT_ONCE = 1_000
 """Rows of a piece that are looked at one by one before what was met twice is forgotten."""
 _MISSING = (
@@ -33,6 +29,19 @@ _NEAR = 1e-9
 """Share of itself by which a number may differ and be the same."""
 _NOTHING = 1e-12
 """What may stand for zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much of a table is held, in bytes."""
+
+    whole: int = 32 << 20
+    """A larger table is never held: in memory it can take thirty times its size."""
+    piece: int = 4 << 20
+    """What is read of a larger one at once; some thirty such pieces are under way together."""
+
+
+SIZES = Sizes()
 
 
 @dataclass(slots=True)
@@ -63,13 +72,14 @@ class Scan:
     """Name of a selection -> the rows it met."""
 
 
-def scan(path: Path, wanted: Mapping[str, Mapping[str, Scalar]], *, first: int = 0) -> Scan:
+def scan(path: Path, wanted: Mapping[str, Mapping[str, Scalar]], *, first: int = 0, sizes: Sizes = SIZES) -> Scan:
     """Read a CSV file once: its header, its first rows, how many there are, and the rows that are asked for.
 
     Args:
         path: the file, UTF-8 with a header.
         wanted: name -> (column -> value) of the rows asked for; a column that the table lacks selects nothing.
         first: how many rows to keep from the beginning.
+        sizes: what of it is held.
 
     Raises:
         ValueError: when it is no such table, or a row has more than `ROW_BYTES`.
@@ -78,9 +88,9 @@ def scan(path: Path, wanted: Mapping[str, Mapping[str, Scalar]], *, first: int =
     found = Scan(hits={name: RowHit() for name in wanted})
     records = stream_rows(path)
     found.header = next(records, [])
-    if path.stat().st_size > WHOLE_BYTES:
+    if path.stat().st_size > sizes.whole:
         try:
-            found.total = _scan_pieces(path, _SelectionIndex(found.header, wanted), found.hits)
+            found.total = _scan_pieces(path, _SelectionIndex(found.header, wanted), found.hits, sizes.piece)
         except ValueError:  # the quick reader refuses rows of unequal length: these are taken one by one
             found.hits = {name: RowHit() for name in wanted}
         else:
@@ -114,7 +124,7 @@ def close_enough(text: str, value: float, share: float = 1e-6) -> bool:
     return number is not None and abs(number - value) <= (share * abs(value) if number and value else _NOTHING)
 
 
-def columns_of(path: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def columns_of(path: Path, names: Sequence[str], piece: int = SIZES.piece) -> Iterator[dict[str, Any]]:
     """Yield pieces of the columns of these names that a table has, as name -> array, read as pandas reads a whole one.
 
     Raises:
@@ -128,7 +138,7 @@ def columns_of(path: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         return
     done = 0
     try:
-        for batch in _pieces(path, {f"f{place}": pa.string() for place in places.values()}):
+        for batch in _pieces(path, {f"f{place}": pa.string() for place in places.values()}, piece):
             yield _as_pandas_reads({name: batch.column(f"f{place}") for name, place in places.items()})
             done += batch.num_rows
         return
@@ -237,7 +247,7 @@ class _SelectionIndex:
                 del self.groups[places]
 
 
-def _scan_pieces(path: Path, index: _SelectionIndex, hits: Mapping[str, RowHit]) -> int:
+def _scan_pieces(path: Path, index: _SelectionIndex, hits: Mapping[str, RowHit], piece: int) -> int:
     """Fill `hits` from a large table and return how many rows it has."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -255,7 +265,7 @@ def _scan_pieces(path: Path, index: _SelectionIndex, hits: Mapping[str, RowHit])
 
     total, width = 0, len(next(stream_rows(path), []))
     every = {f"f{place}": pa.string() for place in range(width if index.groups else min(1, width))}
-    for batch in _pieces(path, every):
+    for batch in _pieces(path, every, piece):
         for places in list(index.groups):
             rows = pc.indices_nonzero(mask(batch, places))
             for start in range(0, len(rows), _AT_ONCE):
@@ -270,12 +280,12 @@ def _scan_pieces(path: Path, index: _SelectionIndex, hits: Mapping[str, RowHit])
     return total
 
 
-def _pieces(path: Path, kinds: Mapping[str, Any]) -> Iterator[Any]:
+def _pieces(path: Path, kinds: Mapping[str, Any], piece: int) -> Iterator[Any]:
     """Yield the rows of a table, the header left out, as record batches of the columns `f0`, `f1`... that are named."""
     from pyarrow import csv as arrow
 
     header = sum(map(len, next(stream_rows(path), [])))
-    block = min(ROW_BYTES, max(_PIECE, 16 * header))
+    block = min(ROW_BYTES, max(piece, 16 * header))
     reading = arrow.ReadOptions(block_size=block, autogenerate_column_names=True, skip_rows_after_names=1)
     converting = arrow.ConvertOptions(column_types=dict(kinds), include_columns=list(kinds), strings_can_be_null=False)
     # A row longer than a block is refused by the reader itself.

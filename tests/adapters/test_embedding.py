@@ -245,9 +245,7 @@ def damage_manifest(folder: Path) -> None:
 @pytest.mark.parametrize(
     "damage", [damage_model_length, damage_model_content, damage_numbers, damage_tokenizer, damage_manifest]
 )
-def test_a_damaged_export_is_noticed_and_made_again(
-    cache: Path, exported: Path, monkeypatch: pytest.MonkeyPatch, damage
-) -> None:
+def test_a_damaged_export_is_noticed_and_made_again(cache: Path, exported: Path, damage) -> None:
     made: list[Path] = []
 
     def make(files: embedding_files.ModelFiles, where: Path) -> Path:
@@ -259,23 +257,21 @@ def test_a_damaged_export_is_noticed_and_made_again(
         return where / files.sha256
 
     damage(cache / SHA)
-    monkeypatch.setattr(embedding_export, "export_in_subprocess", make)
-    embedder = DefaultEmbedder(cache)
+    embedder = DefaultEmbedder(cache, make)
     vectors = embedder.embed(["reads"])
     assert made == [cache]
     assert embedder.is_fast
     assert vectors[0] @ DefaultEmbedder().embed(["reads"])[0] > 0.99999
 
 
-def test_without_an_export_sentence_transformers_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_export_sentence_transformers_answers(tmp_path: Path) -> None:
     def fail(files: embedding_files.ModelFiles, where: Path) -> Path:
         raise ModelUnavailable("The embedding model could not be prepared.")
 
-    monkeypatch.setattr(embedding_export, "export_in_subprocess", fail)
-    embedder = DefaultEmbedder(tmp_path / "models")
+    embedder = DefaultEmbedder(tmp_path / "models", fail)
     assert embedder.embed(["reads"])[0] @ DefaultEmbedder().embed(["reads"])[0] > 0.9999
     assert not embedder.is_fast
-    assert "could not be prepared" in warm_up.prepare_embedding(tmp_path / "models")
+    assert "could not be prepared" in warm_up.prepare_embedding(tmp_path / "models", fail)
 
 
 def test_a_cache_that_cannot_be_written_costs_speed_only(tmp_path: Path) -> None:
@@ -284,10 +280,9 @@ def test_a_cache_that_cannot_be_written_costs_speed_only(tmp_path: Path) -> None
         embedding_export.export_in_subprocess(embedding_files.find_default(), tmp_path / "models")
 
 
-def test_preparing_again_does_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preparing_again_does_nothing(cache: Path) -> None:
     def fail(*_: object) -> Path:
         raise AssertionError("it was made twice")
 
-    monkeypatch.setattr(embedding_export, "export_in_subprocess", fail)
-    assert warm_up.prepare_embedding(cache) == ""
+    assert warm_up.prepare_embedding(cache, fail) == ""
     assert embedding._open_export(cache / SHA, "f" * 64) is None  # another model's weights

@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from engine.adapters import embedding_export, embedding_files
 from engine.adapters.embedding_onnx import OnnxModel
@@ -31,9 +31,8 @@ def test_a_killed_export_leaves_nothing_in_place_and_two_at_once_leave_one(tmp_p
     sha256 = embedding_files.find_default().sha256
     target = tmp_path / "models" / sha256
     killed = start(target)
-    while not list((tmp_path / "models").glob(".making-*")):
-        assert killed.poll() is None, "the export ended before it began"
-        time.sleep(0.02)
+    until(lambda: killed.poll() is not None or list((tmp_path / "models").glob(".making-*")))
+    assert killed.poll() is None, "the export ended before it began"
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
     assert not target.exists()

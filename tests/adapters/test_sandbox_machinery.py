@@ -9,12 +9,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 import pytest
+from waiting import until
 
 from engine.adapters.process_sandbox import ProcessSandbox
 from engine.adapters.sandbox.cgroup import ControlGroups
@@ -60,13 +60,10 @@ def _workers(before: Sequence[psutil.Process] = ()) -> list[psutil.Process]:
     return found
 
 
-def _eventually(condition, seconds: float = 60.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if condition():
-                return True
-        time.sleep(0.02)
+def _gone(processes: list[psutil.Process]) -> bool:
+    """Say whether none of these runs; one that ends while it is looked at is asked again."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return not any(process.is_running() and process.status() != "zombie" for process in processes)
     return False
 
 
@@ -141,13 +138,13 @@ sandbox.run(Job(id="j", code=code, workdir=root / "w"), on_output=print, cancel=
     process = subprocess.Popen([sys.executable, "-c", owner])
     work = tmp_path / "w"
     try:
-        assert _eventually(lambda: (work / "child").exists() and (work / "parent").exists())
+        until(lambda: (work / "child").exists() and (work / "parent").exists())
         started = psutil.Process(process.pid).children(recursive=True)
         assert started
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert _eventually(lambda: not any(p.is_running() and p.status() != "zombie" for p in started))
+    until(lambda: _gone(started))
     with (work / "held").open("a") as held:  # whoever still lived would hold it
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -174,14 +171,14 @@ import time; time.sleep(600)
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == b"started\n"
-        assert _eventually(begun.exists)
+        until(begun.exists)
         started = psutil.Process(process.pid).children(recursive=True)
         assert started
     finally:
         process.kill()
         process.wait()
         process.stdout.close()
-    assert _eventually(lambda: not any(p.is_running() and p.status() != "zombie" for p in started))
+    until(lambda: _gone(started))
 
 
 def test_a_bubblewrap_that_cannot_make_namespaces_is_not_used_and_the_report_says_so(
@@ -226,7 +223,7 @@ def test_closing_ends_running_jobs_and_refuses_new_ones(tmp_path: Path) -> None:
     sandbox = ProcessSandbox(tmp_path, preload=("json",))
     sandbox.warm()
     sandbox.close()
-    assert _eventually(lambda: not _workers())
+    until(lambda: not _workers())
     assert [(p.pid, p.name()) for p in psutil.Process().children() if p.status() == "zombie"] == []
     with pytest.raises(SandboxUnavailable, match="closed"):
         run(sandbox, "pass")

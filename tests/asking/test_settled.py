@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.asking.edits import set_params, settled_by_hand
@@ -38,6 +38,9 @@ def pvalues(tmp_path_factory):
 def node_of(tool: str, **params) -> TaskNode:
     spec = REGISTRY.get(tool)
     return TaskNode(id="n1", name=tool, tool=tool, params={p.name: p.default for p in spec.params} | params)
+
+
+EXAMPLES = [spec.example for spec in REGISTRY]
 
 
 def said(tool: str, question: str, columns: tuple[str, ...] = (), **params) -> dict:
@@ -145,9 +148,19 @@ def test_a_number_beside_a_column_of_that_name_is_no_setting():
     assert "resolution" not in said("sc_cluster", "cells with resolution 2", ("Resolution",))
 
 
-@pytest.mark.parametrize("spec", list(REGISTRY), ids=lambda spec: spec.name)
-@given(question=st.text(max_size=60) | st.sampled_from([spec.example for spec in REGISTRY]))
-def test_any_words_give_values_that_the_tool_takes(spec, question):
+@settings(max_examples=300)
+@given(spec=st.sampled_from(list(REGISTRY)), question=st.text(max_size=60) | st.sampled_from(EXAMPLES))
+def test_any_words_give_values_that_any_tool_takes(spec, question):
+    taken(spec, question)
+
+
+def test_a_tools_own_example_gives_values_that_it_takes():
+    for spec in REGISTRY:
+        taken(spec, spec.example)
+
+
+def taken(spec, question: str) -> None:
+    """Make sure that whatever a question says of a tool's settings is what they may be."""
     from engine.toolbox.typecheck import param_problem
 
     for name, value in said(spec.name, question).items():

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import threading
-import time
+
+from waiting import until
 
 from engine.asking.suggestions import Suggestions
 from engine.errors import EngineError
 
 
 def waited(suggesting: Suggestions, key: str, make, then=None) -> list[str]:
-    end = time.monotonic() + 20
-    while (found := suggesting.of(key, make, then)) is None:
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    return found
+    found: list[list[str] | None] = []
+    until(lambda: found.append(suggesting.of(key, make, then)) or found[-1] is not None)
+    return found[-1] or []
 
 
 def test_what_comes_after_begins_when_they_are_there() -> None:

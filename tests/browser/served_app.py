@@ -11,14 +11,15 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 import psutil
+from waiting import comes_about
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
@@ -83,17 +84,17 @@ def _started(command: list[str], cwd: Path, variables: dict[str, str], log: IO[b
         options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
         options += ["--browser.gatherUsageStats", "false", "--server.fileWatcherType", "none"]
         server = subprocess.Popen([*command, *options], cwd=cwd, env=variables, stdout=log, stderr=log)
-        deadline = time.monotonic() + SLOW / 1000
-        while server.poll() is None:
-            if _listens(server, port) and _healthy(port):
-                return server, port
-            if time.monotonic() > deadline:
-                _stop(server)
-                break
-            time.sleep(0.05)
+        if comes_about(partial(_decided, server, port), SLOW / 1000) and server.poll() is None:
+            return server, port
+        _stop(server)
     log.seek(0)
     message = f"The app did not start in {ATTEMPTS} attempts. It said:\n{log.read().decode(errors='replace')[-4000:]}"
     raise AssertionError(message)
+
+
+def _decided(server: subprocess.Popen, port: int) -> bool:
+    """Say whether the server has ended or answers."""
+    return server.poll() is not None or (_listens(server, port) and _healthy(port))
 
 
 def _listens(server: subprocess.Popen, port: int) -> bool:

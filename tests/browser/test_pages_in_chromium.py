@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -27,8 +26,7 @@ def survival_run(chromium, app_address):
     expect(page.get_by_text("Details", exact=True)).to_be_visible()
     if folder := os.environ.get("BIODESK_SCREENSHOTS"):
         whole(page.locator("[data-testid=stImage] img").first)
-        time.sleep(1)
-        page.screenshot(path=Path(folder) / "answer.png")
+        page.screenshot(animations="disabled", path=Path(folder) / "answer.png")
     address = page.url
     context.close()
     return address

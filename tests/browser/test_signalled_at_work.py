@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -17,6 +17,7 @@ import psutil
 import pytest
 from playwright.sync_api import expect
 from served_app import ROOT, SLOW
+from waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -68,13 +69,10 @@ def test_what_a_server_was_computing_ends_with_it_and_resumes(open_page, tmp_pat
 
 
 def _wait_for(address: str) -> None:
-    until = time.monotonic() + SLOW / 1000
-    while time.monotonic() < until:
-        try:
+    def answers() -> bool:
+        with contextlib.suppress(OSError):
             urllib.request.urlopen(f"{address}_stcore/health", timeout=10).close()
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-        else:
-            return
-    message = f"{address} does not answer."
-    raise AssertionError(message)
+            return True
+        return False
+
+    until(answers, SLOW / 1000)

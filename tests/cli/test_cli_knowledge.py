@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
-import sys
 
 import pytest
 
@@ -233,13 +233,12 @@ def test_genes_of_a_mouse_are_imported_as_such(folder, document):
     document("kg", "remove", done["source"]["id"])
 
 
-def test_an_ascii_terminal_gets_the_answer_in_escapes(folder, call, monkeypatch):
+def test_an_ascii_terminal_gets_the_answer_in_escapes(folder, call):
     (folder / "greek.tsv").write_text("id\ttype\tname\nmy:g\tgene\tγ-secretase\n", encoding="utf-8")
     call("kg", "import", "tables", folder / "greek.tsv")
     for words in (["kg", "search", "γ-secretase"], ["kg", "search", "γ-secretase", "--json"]):
         plain = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "stdout", plain)
+        with contextlib.redirect_stdout(plain):
             code = main([*words, "--workspace", str(folder / "ws")])
             plain.flush()
         said = plain.buffer.getvalue().decode("ascii")

@@ -43,8 +43,9 @@ def call(workspace: Path, capsys, monkeypatch):
     return run
 
 
-def standard_input(data: bytes) -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
+def type_in(data: bytes, patch: pytest.MonkeyPatch) -> None:
+    """Give the command this on its standard input."""
+    patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def standard_input(data: bytes) -> io.TextIOWrapper:
     ],
 )
 def test_a_standard_input_that_is_no_text_is_bad_input(call, monkeypatch, data: bytes, problem: str) -> None:
-    monkeypatch.setattr(sys, "stdin", standard_input(data))
+    type_in(data, monkeypatch)
     code, _, err = call("kg", "check", "-")
     assert code == 2
     assert problem in err
@@ -65,7 +66,7 @@ def test_a_standard_input_that_is_no_text_is_bad_input(call, monkeypatch, data: 
 
 
 def test_a_text_on_standard_input_is_checked(call, monkeypatch) -> None:
-    monkeypatch.setattr(sys, "stdin", standard_input("\ufeffImatinib treats leukaemia.".encode()))
+    type_in("\ufeffImatinib treats leukaemia.".encode(), monkeypatch)
     code, out, _ = call("kg", "check", "-", "--json")
     assert code == 0
     assert json.loads(out)["claims"][0]["text"].startswith("Imatinib")

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from waiting import comes_about
 
 from engine.domain.memory import Fact
 from engine.errors import IntegrityError, SchemaTooNew, StorageError
@@ -201,9 +201,7 @@ def test_a_killed_writer_loses_nothing_it_acknowledged_and_leaves_no_half_batch(
     acks = tmp_path / "acks"
     command = [sys.executable, "-c", WRITER, str(path)]
     with acks.open("w") as out, subprocess.Popen(command, stdout=out, cwd=ROOT) as writer:
-        give_up = time.monotonic() + 120
-        while acks.read_text().count("\n") < 25 and time.monotonic() < give_up:
-            time.sleep(0.02)
+        comes_about(lambda: acks.read_text().count("\n") >= 25)
         writer.send_signal(signal.SIGKILL)
     said = [line.split() for line in acks.read_text().splitlines() if line.count(" ") == 1]
     assert len(said) >= 25

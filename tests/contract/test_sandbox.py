@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from engine.adapters.fakes import EchoSandbox
 from engine.adapters.process_sandbox import ProcessSandbox
@@ -77,13 +77,6 @@ class Ran:
 
         job = Job(id="step", code=code, workdir=workdir, limits=Limits(**{"seconds": PATIENCE, **limits}))
         self.result = sandbox.run(job, on_output=show, cancel=cancel or CancelSource())
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition, or for as long as only something that hangs takes."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.01)
 
 
 def test_code_runs_in_its_folder_and_its_output_and_files_come_back(real: ProcessSandbox, workdir: Path) -> None:

@@ -18,7 +18,6 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import comes_about
 
 from engine.adapters.process_sandbox import ProcessSandbox
 from engine.adapters.sandbox import syscalls
@@ -798,12 +798,8 @@ def trapped(ground: Ground) -> Iterator[dict[str, ExecResult]]:
         result = ground.run(name, PRELUDE + textwrap.dedent(trap.code), **trap.limits)
         handle = os.open(ground.folder(name) / "lock", os.O_CREAT | os.O_RDWR)
         # Where a step can end its keeper, the worker ends what is left a moment later.
-        deadline = time.monotonic() + (60 if ground.kind == "plain" else 0)
-        while not _locked(handle):
-            if time.monotonic() > deadline:
-                ground.outlived.add(trap.name)
-                break
-            time.sleep(0.01)
+        if not comes_about(lambda: _locked(handle), 60 if ground.kind == "plain" else 0):
+            ground.outlived.add(trap.name)
         os.close(handle)
         return trap.name, result
 

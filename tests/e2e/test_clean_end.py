@@ -6,15 +6,16 @@ makes its binding library report leaks. Both depend on the moment, so each comma
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 TIMES = 2
 REFUSED, INTERRUPTED = 2, 4
@@ -33,7 +34,10 @@ def start(workspace: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("command", [["plan"], ["ask", "--yes", "--quiet"]], ids=["plan", "ask"])
+ASK = pytest.param(["ask", "--yes", "--quiet"], id="ask", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("command", [pytest.param(["plan"], id="plan"), ASK])
 def test_a_refusal_is_all_that_is_said(command: list[str], plants: Path, tmp_path: Path) -> None:
     for number in range(TIMES):
         # A new folder each time: what is made at the first use is then going on when the command ends.
@@ -55,7 +59,8 @@ def test_an_interruption_is_all_that_is_said(plants: Path, tmp_path: Path) -> No
         process = start(
             tmp_path / str(number), "ask", "Does height differ by light?", "--data", str(plants), "--yes", "--quiet"
         )
-        time.sleep(seconds)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=120)[1]
         ends.append(process.returncode)
@@ -82,7 +87,7 @@ def test_an_import_is_never_cut_in_half(tmp_path: Path, monkeypatch: pytest.Monk
         module = importlib.import_module("interrupted_by_itself")
         assert module.WHOLE
         with pytest.raises(KeyboardInterrupt):
-            time.sleep(30)  # the interruption comes at once now; this only gives it somewhere to arrive
+            until(lambda: False)  # the interruption comes at once now; this only gives it somewhere to arrive
     finally:
         signal.signal(signal.SIGINT, before)
     assert interruption.raised

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import psutil
 import pytest
 from companions import made_orchestrator
 from growth_data import table_plan, write_growth
+from waiting import until
 
 ROOT = Path(__file__).parents[2]
 HELD_STEPS = ROOT / "tests" / "held_steps.py"
@@ -57,7 +57,7 @@ def hold(folder: Path, steps: str) -> Path:
     return switch
 
 
-def until(process: subprocess.Popen[str], words: str) -> str:
+def read_until(process: subprocess.Popen[str], words: str) -> str:
     """Read a command's progress until a line holds these words; return the line."""
     assert process.stderr is not None
     for line in process.stderr:
@@ -127,7 +127,7 @@ def fingerprint(results) -> dict[str, tuple[str, dict[str, str], list[str]]]:
 def test_a_run_that_was_killed_goes_on_without_repeating_what_finished(moment, plan_file, tmp_path, undisturbed):
     workspace = tmp_path / "ws"
     process = start("run", plan_file, "--workspace", workspace, held=hold(tmp_path, "n3"))  # so that it cannot be over
-    until(process, moment)
+    read_until(process, moment)
     children = family(process)
     process.kill()
     process.communicate(timeout=PATIENCE)
@@ -158,7 +158,7 @@ def test_a_run_that_was_killed_goes_on_without_repeating_what_finished(moment, p
 def test_a_killed_run_is_listed_as_interrupted_and_its_scratch_is_cleared(plan_file, tmp_path):
     workspace = tmp_path / "ws"
     process = start("run", plan_file, "--workspace", workspace, held=hold(tmp_path, "n1"))
-    until(process, "n1 started")
+    read_until(process, "n1 started")
     process.kill()
     process.communicate(timeout=PATIENCE)
     listed = json.loads(call("runs", "--workspace", workspace, "--json").stdout)
@@ -179,15 +179,15 @@ def test_a_step_whose_warm_worker_is_killed_runs_again_and_the_record_holds(resu
     engine.warm()
     held.write_text("n2")
     run_id = engine.run_plan(table_plan(growth_csv))
-    wait_for(lambda: computing(engine, run_id, "n2"))
-    wait_for(lambda: {"n1", "n4", "n5"} <= set(engine.view(run_id).results))
+    until(lambda: computing(engine, run_id, "n2"))
+    until(lambda: {"n1", "n4", "n5"} <= set(engine.view(run_id).results))
     if resumed:
         engine.cancel(run_id)
         assert engine.wait(run_id, PATIENCE).status == "cancelled"
         assert engine.verify(run_id).differences == []
         begun = len(engine.events(run_id))
         engine.resume(run_id)
-        wait_for(lambda: computing(engine, run_id, "n2", after=begun))
+        until(lambda: computing(engine, run_id, "n2", after=begun))
     held.unlink()  # a second attempt is not held
     kill_workers()
     assert engine.wait(run_id, PATIENCE).status == "succeeded"
@@ -207,7 +207,7 @@ def test_a_step_whose_warm_worker_is_killed_runs_again_and_the_record_holds(resu
 def test_an_interrupted_command_ends_with_4_and_can_be_resumed(signal_number, plan_file, tmp_path):
     workspace = tmp_path / "ws"
     process = start("run", plan_file, "--workspace", workspace, held=hold(tmp_path, "n2"))
-    until(process, "n1 done")
+    read_until(process, "n1 done")
     children = family(process)
     process.send_signal(signal_number)
     _, stderr = process.communicate(timeout=PATIENCE)
@@ -231,7 +231,7 @@ def test_an_interrupted_command_ends_with_4_and_can_be_resumed(signal_number, pl
 @pytest.mark.slow
 def test_an_interrupted_command_with_json_prints_one_error_document(plan_file, tmp_path):
     process = start("run", plan_file, "--workspace", tmp_path / "ws", "--json", held=hold(tmp_path, "n1"))
-    until(process, "n1 started")
+    read_until(process, "n1 started")
     process.send_signal(signal.SIGINT)
     stdout, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 4
@@ -243,8 +243,8 @@ def test_an_interrupted_command_with_json_prints_one_error_document(plan_file, t
 def test_cancelling_stops_a_running_step_and_keeps_what_finished(engine, growth_csv, held):
     held.write_text("n2")
     run_id = engine.run_plan(table_plan(growth_csv))
-    wait_for(lambda: computing(engine, run_id, "n2"))
-    wait_for(lambda: {"n1", "n4", "n5"} <= set(engine.view(run_id).results))
+    until(lambda: computing(engine, run_id, "n2"))
+    until(lambda: {"n1", "n4", "n5"} <= set(engine.view(run_id).results))
     before = {node for node, result in engine.view(run_id).results.items() if result.status == "succeeded"}
     engine.cancel(run_id)
     assert engine.wait(run_id, PATIENCE).status == "cancelled"
@@ -265,13 +265,6 @@ def computing(engine, run_id: str, step: str, after: int = 0) -> bool:
     """Say whether a held step is at work in its sandbox: it says so itself, in an event after the one of this number."""
     events = engine.events(run_id)[after:]
     return any(e.kind == "node_output" and e.node == step and "held" in e.text for e in events)
-
-
-def wait_for(condition, seconds: float = PATIENCE) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "It did not happen in time."
-        time.sleep(0.02)
 
 
 # ==== two processes, one workspace ====
@@ -298,7 +291,7 @@ def test_a_run_is_cancelled_from_a_second_process(engine, growth_csv, held):
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"run_id": run_id, "status": "cancel requested"}
     assert engine.wait(run_id, PATIENCE).status == "cancelled"
-    wait_for(lambda: not list((workspace / "requests").iterdir()))
+    until(lambda: not list((workspace / "requests").iterdir()))
 
 
 def test_a_request_from_a_second_process_stops_a_step_at_work(engine, growth_csv, held):
@@ -306,7 +299,7 @@ def test_a_request_from_a_second_process_stops_a_step_at_work(engine, growth_csv
 
     held.write_text("n1")
     run_id = engine.run_plan(table_plan(growth_csv))
-    wait_for(lambda: computing(engine, run_id, "n1"))
+    until(lambda: computing(engine, run_id, "n1"))
     request_cancel(engine.settings.workspace, run_id)
     assert engine.wait(run_id, PATIENCE).status == "cancelled"
     assert any(e.kind == "run_cancelled" and e.by == "another process" for e in engine.events(run_id))
@@ -358,7 +351,7 @@ def test_a_disk_that_fills_up_is_told_in_a_sentence_and_the_run_goes_on_afterwar
     workspace = tiny_disk / "ws"
     held = hold(plan_file.parent, "n2:later")
     process = start("run", plan_file, "--workspace", workspace, held=held)
-    until(process, "n2 started")
+    read_until(process, "n2 started")
     ballast = fill(tiny_disk, 0)
     held.unlink()
     _, stderr = process.communicate(timeout=PATIENCE)
@@ -487,7 +480,7 @@ def test_starting_and_stopping_many_threads_leaves_none_behind(open_engine, tmp_
     before = ours()
     for number in range(3):
         open_engine(tmp_path / f"ws{number}").close()
-    wait_for(lambda: ours() <= before)
+    until(lambda: ours() <= before)
     assert write_growth(tmp_path / "g.csv").exists()
 
 
@@ -496,7 +489,7 @@ def test_closing_biodesk_leaves_a_run_interrupted_and_resumable(open_engine, gro
     held.write_text("n2")
     first = open_engine(tmp_path / "closed")
     run_id = first.run_plan(table_plan(growth_csv))
-    wait_for(lambda: computing(first, run_id, "n2"))
+    until(lambda: computing(first, run_id, "n2"))
     first.close()
     held.unlink()
     again = open_engine(tmp_path / "closed")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from growth_data import table_plan, write_growth
+from waiting import until
 
 from engine.api import LimitExceeded, PlanError, read_plan, verify_path
 
@@ -328,13 +328,6 @@ def test_two_runs_at_once_do_not_mix(engine, tmp_path):
 # ==== one stage right after the other ====
 
 GROWTH = "Is growth higher in treated than in control?"
-
-
-def until(condition, seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "It did not happen in time."
-        time.sleep(0.001)
 
 
 @pytest.mark.slow

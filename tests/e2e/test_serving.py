@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import psutil
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
+from waiting import comes_about
 from websockets.sync.client import connect
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,13 +42,12 @@ class Served:
         self.wait_for(lambda: self.get("/_stcore/health")[0] == 200)
 
     def wait_for(self, true) -> None:
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
+        def heard() -> bool:
             with contextlib.suppress(OSError):
-                if true():
-                    return
-            time.sleep(0.1)
-        raise AssertionError(f"It did not come about. The server said: {self.said.read_text()[-2000:]}")
+                return bool(true())
+            return False
+
+        assert comes_about(heard, PATIENCE, pause=0.1), f"The server said: {self.said.read_text()[-2000:]}"
 
     def get(self, path: str, cookie: str = "", host: str = "127.0.0.1") -> tuple[int, str, str]:
         """Return status, the cookie that is set and the body."""

@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -46,8 +45,9 @@ class Server:
         self.redirects: dict[str, str] = {}
         """File name -> where the server says it is."""
         self.length = True
-        self.slow = 0.0
-        """Seconds between pieces of 64 KB."""
+        self.stops_at: int | None = None
+        """Bytes after which an answer waits for `goes_on`."""
+        self.goes_on = threading.Event()
         self.asked: list[tuple[str, str]] = []
         self.lock = threading.Lock()
         self.url = ""
@@ -103,13 +103,11 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("ETag", state.etag)
         self.end_headers()
         body = data[start:] if cut is None else data[start : start + cut]
-        if not state.slow:
-            self.wfile.write(body)
-            return
         with contextlib.suppress(ConnectionError):
-            for at in range(0, len(body), 65536):
-                self.wfile.write(body[at : at + 65536])
-                time.sleep(state.slow)
+            self.wfile.write(body[: state.stops_at])
+            if state.stops_at is not None:
+                state.goes_on.wait(60)
+                self.wfile.write(body[state.stops_at :])
 
 
 @pytest.fixture
@@ -459,7 +457,7 @@ fetch("do", Path(sys.argv[1]), base_url=sys.argv[2], progress=tell)
 def test_what_came_before_a_kill_is_kept(server: Server, tmp_path: Path) -> None:
     data = b"format-version: 1.2\n\n[Term]\nid: DOID:4\nname: disease\n" + b"! comment\n" * 300_000
     server.files["doid.obo"] = data
-    server.slow = 0.02
+    server.stops_at = len(data) // 2
     command = [sys.executable, "-c", KILLED, str(tmp_path), server.url]
     root = Path(__file__).resolve().parents[2]
     with subprocess.Popen(
@@ -469,10 +467,11 @@ def test_what_came_before_a_kill_is_kept(server: Server, tmp_path: Path) -> None
         for _ in range(3):
             assert child.stdout.readline()
         child.kill()
+    server.goes_on.set()
     kept = (tmp_path / "doid.obo.part").stat().st_size
     assert 0 < kept < len(data)
     assert not (tmp_path / "doid.obo").exists()
-    server.slow = 0.0
+    server.stops_at = None
     server.asked.clear()
     assert fetch("do", tmp_path, base_url=server.url)[0].read_bytes() == data
     assert server.asked == [("doid.obo", f"bytes={kept}-")]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 import zlib
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from waiting import until
 
 from engine.adapters.fakes import FrozenClock
 from engine.domain.memory import Episode, RecalledEpisode
@@ -383,10 +383,7 @@ def test_very_many_new_episodes_are_recalled_by_words_while_their_vectors_are_ma
     assert found.episodes[0].episode.id == "e4"
     assert any("being made" in note for note in found.notes)
     going.set()
-    deadline = time.monotonic() + 120
-    while any("being made" in note for note in memory.recall("docking of ligand4").notes):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: not any("being made" in note for note in memory.recall("docking of ligand4").notes))
 
 
 def test_a_passing_fault_of_the_vectors_is_tried_again() -> None:

@@ -262,10 +262,9 @@ def test_bundle_written_again_keeps_what_was_edited(made, tmp_path):
     assert verify_path(out).ok
 
 
-def test_large_data_stay_where_they_are(made, tmp_path, monkeypatch):
+def test_large_data_stay_where_they_are(made, tmp_path):
     view, store = made
-    monkeypatch.setattr("engine.reporting.forms.bundle.DATA_LIMIT", 100)
-    write_bundle(view, store, small_registry(), tmp_path / "out")
+    write_bundle(view, store, small_registry(), tmp_path / "out", data_limit=100)
     assert not (tmp_path / "out" / "data").exists()
     assert "BIODESK_DATA" in (tmp_path / "out" / "README.md").read_text()
     assert verify_path(tmp_path / "out").ok

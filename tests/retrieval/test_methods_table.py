@@ -6,8 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from engine.retrieval.question import methods
-from engine.retrieval.question.methods import Operation, elsewhere, load_methods
+from engine.retrieval.question.methods import Operation, elsewhere, load_methods, methods_of
 
 
 def raw_text() -> str:
@@ -110,23 +109,9 @@ def test_what_an_analyst_expects_comes_first() -> None:
     assert "structure preparation" in before("molecular docking")
 
 
-def test_a_damaged_table_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Damaged:
-        def __init__(self, text: str) -> None:
-            self.text = text
-
-        def joinpath(self, *_parts: str) -> Damaged:
-            return self
-
-        def read_text(self, encoding: str) -> str:
-            return self.text
-
+def test_a_damaged_table_says_where() -> None:
     header = "\t".join(("operation", "synonyms", "programs", "inputs", "outputs", "prerequisites", "phrases"))
-    fresh = load_methods.__wrapped__
-    monkeypatch.setattr(
-        methods, "files", lambda _package: Damaged(f"{header}\nmapping\ta|b\t\treads\tbam\t\twhere do reads belong\n")
-    )
-    assert fresh() == [
+    assert methods_of(f"{header}\nmapping\ta|b\t\treads\tbam\t\twhere do reads belong\n") == [
         Operation(
             operation="mapping",
             synonyms=("a", "b"),
@@ -137,9 +122,7 @@ def test_a_damaged_table_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
             phrases=("where do reads belong",),
         )
     ]
-    monkeypatch.setattr(methods, "files", lambda _package: Damaged(f"{header}\nmapping\tonly three\tfields\n"))
     with pytest.raises(ValueError, match="line 2 has 3 fields; expected 7"):
-        fresh()
-    monkeypatch.setattr(methods, "files", lambda _package: Damaged("name\twhat\n"))
+        methods_of(f"{header}\nmapping\tonly three\tfields\n")
     with pytest.raises(ValueError, match="expected operation, synonyms"):
-        fresh()
+        methods_of("name\twhat\n")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.resources import files
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.retrieval.question import vocabulary
-from engine.retrieval.question.vocabulary import load_vocabulary, read
+from engine.retrieval.question.vocabulary import read, vocabulary_of
 
 ENGLISH = frozenset(
     [
@@ -125,24 +123,8 @@ def test_reading_twice_changes_nothing_more_in_another_language() -> None:
     assert read(once, known).text == once
 
 
-@pytest.fixture
-def raw(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], object]:
-    def load(text: str) -> object:
-        class Damaged:
-            def joinpath(self, *_parts: str) -> Damaged:
-                return self
-
-            def read_text(self, encoding: str) -> str:
-                return text
-
-        monkeypatch.setattr(vocabulary, "files", lambda _package: Damaged())
-        return load_vocabulary.__wrapped__()
-
-    return load
-
-
-def test_a_damaged_table_says_where(raw: Callable[[str], object]) -> None:
+def test_a_damaged_table_says_where() -> None:
     with pytest.raises(ValueError, match="line 2 has 2 fields; expected 3"):
-        raw("language\tsaid\tmeant\nde\tgen\n")
+        vocabulary_of("language\tsaid\tmeant\nde\tgen\n")
     with pytest.raises(ValueError, match="expected language, said, meant"):
-        raw("word\tother\n")
+        vocabulary_of("word\tother\n")

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from waiting import until
 
 from engine.adapters.fakes import FrozenClock, HashEmbedder
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo, ToolSearch
 from engine.errors import ModelUnavailable, NotFoundError, StorageError
 from engine.knowledge.graph.twin import GraphTwin
-from engine.retrieval.indexes import kept_index
 from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
 from engine.retrieval.indexes.index import ToolIndex, entry_text
+from engine.retrieval.indexes.kept_index import EMBED_NOW, RETRY_SECONDS
 from engine.retrieval.service import ToolFinder
 from engine.retrieval.usage import KeptUsage, UsageHistory
 from storage.tools.catalogues_twin import CataloguesTwin
@@ -58,9 +58,13 @@ class FaultyVectors(VectorsTwin):
 
 
 class FaultyCatalogues(CataloguesTwin):
-    """Cannot be read while `broken`."""
+    """Cannot be read while `broken`; `breaks` when it is written to."""
 
-    broken = False
+    broken = breaks = False
+
+    def replace(self, info: CatalogueInfo, entries: Sequence[CatalogueEntry]) -> None:
+        super().replace(info, entries)
+        self.broken = self.breaks
 
     def entries(self) -> list[CatalogueEntry]:
         if self.broken:
@@ -105,11 +109,35 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Iterator[Desk]:
-    made = Desk()
+def desk(request: pytest.FixtureRequest) -> Iterator[Desk]:
+    """Return a desk with a catalogue; a test can give how many missing vectors are made at once."""
+    made = Desk(embed_now=getattr(request, "param", EMBED_NOW))
     made.put(OLD)
     yield made
     made.embedder.gate.set()
+
+
+class Builds:
+    """Notes which threads build an index, and holds them while `go` is not set."""
+
+    def __init__(self) -> None:
+        self.by: list[threading.Thread] = []
+        self.reached, self.go = threading.Event(), threading.Event()
+        self.go.set()
+        self.build = ToolIndex.build
+
+    def __call__(self, *given: Any) -> ToolIndex:
+        self.by.append(threading.current_thread())
+        self.reached.set()
+        assert self.go.wait(WAIT)
+        return self.build(*given)
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> Builds:
+    watching = Builds()
+    monkeypatch.setattr(ToolIndex, "build", watching)
+    return watching
 
 
 def catalogue(folder: Path, names: Sequence[str], says: str = "a tool for cells and reads") -> Path:
@@ -124,13 +152,6 @@ def beside(work: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
     thread = threading.Thread(target=lambda: given.append(work()), daemon=True)
     thread.start()
     return thread, given
-
-
-def until(true: Callable[[], bool]) -> None:
-    ends = time.monotonic() + WAIT
-    while not true():
-        assert time.monotonic() < ends
-        time.sleep(0.01)
 
 
 def ended(thread: threading.Thread) -> None:
@@ -159,31 +180,24 @@ def test_searches_go_on_while_an_import_embeds_and_each_text_is_embedded_once(de
 
 
 def test_searches_go_on_while_the_new_index_is_built_and_one_thread_builds_it(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, tmp_path: Path, builds: Builds
 ) -> None:
     assert desk.names() == set(OLD)
-    build, reached, go, built = ToolIndex.build, threading.Event(), threading.Event(), []
-
-    def slow(*given: Any) -> ToolIndex:
-        built.append(threading.current_thread())
-        reached.set()
-        assert go.wait(WAIT)
-        return build(*given)
-
-    monkeypatch.setattr(ToolIndex, "build", slow)
+    builds.by.clear()
+    builds.reached.clear()
+    builds.go.clear()
     path = catalogue(tmp_path, ["one"])
     thread, _ = beside(lambda: desk.finder.import_catalogue("jsonl", path))
-    assert reached.wait(WAIT)
+    assert builds.reached.wait(WAIT)
     assert desk.names() == set(OLD)
-    go.set()
+    builds.go.set()
     ended(thread)
     assert desk.names() == {*OLD, "one"}
-    assert built == [thread]
+    assert builds.by == [thread]
 
 
-def test_first_searches_at_once_build_one_index(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    build, built, barrier = ToolIndex.build, [], threading.Barrier(6)
-    monkeypatch.setattr(ToolIndex, "build", lambda *given: (built.append(1), build(*given))[1])
+def test_first_searches_at_once_build_one_index(desk: Desk, builds: Builds) -> None:
+    barrier = threading.Barrier(6)
 
     def ask() -> set[str]:
         barrier.wait(WAIT)
@@ -193,15 +207,13 @@ def test_first_searches_at_once_build_one_index(desk: Desk, monkeypatch: pytest.
     for thread, _ in asked:
         ended(thread)
     assert [given for _, given in asked] == [[set(OLD)]] * 6
-    assert len(built) == 1
+    assert len(builds.by) == 1
 
 
-def test_an_import_that_nobody_searches_after_builds_no_index(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ToolIndex, "build", lambda *_: pytest.fail("an index was built"))
+def test_an_import_that_nobody_searches_after_builds_no_index(desk: Desk, tmp_path: Path, builds: Builds) -> None:
     assert desk.finder.import_catalogue("jsonl", catalogue(tmp_path, ["one"])).embedded == 1
     desk.finder.remove_catalogue("new")
+    assert builds.by == []
 
 
 def test_an_import_counts_its_own_texts_whatever_others_embed_meanwhile(desk: Desk, tmp_path: Path) -> None:
@@ -246,17 +258,9 @@ def test_what_is_removed_is_not_found_again_and_a_failed_removal_changes_nothing
     assert desk.names() == set(OLD)
 
 
-def test_a_store_that_fails_after_an_import_is_read_again_by_the_next_search(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_fails_after_an_import_is_read_again_by_the_next_search(desk: Desk, tmp_path: Path) -> None:
     assert desk.names() == set(OLD)
-    replace = desk.store.replace
-
-    def replaced_then_broken(info: CatalogueInfo, entries: Sequence[CatalogueEntry]) -> None:
-        replace(info, entries)
-        desk.store.broken = True
-
-    monkeypatch.setattr(desk.store, "replace", replaced_then_broken)
+    desk.store.breaks = True
     assert desk.finder.import_catalogue("jsonl", catalogue(tmp_path, ["one"])).added == 1
     with pytest.raises(StorageError, match="cannot be read"):
         desk.search()
@@ -268,7 +272,7 @@ def test_a_store_that_fails_after_an_import_is_read_again_by_the_next_search(
 
 
 def test_many_missing_vectors_are_made_beside_the_searches(desk: Desk) -> None:
-    many = [f"tool_{n}" for n in range(kept_index.EMBED_NOW)]
+    many = [f"tool_{n}" for n in range(EMBED_NOW)]
     desk.put(many, says="held tool for cells and reads", catalogue="killed")
     found = desk.search()
     assert found.method == "lexical"
@@ -281,15 +285,13 @@ def test_many_missing_vectors_are_made_beside_the_searches(desk: Desk) -> None:
 
 
 def test_few_missing_vectors_are_made_at_once(desk: Desk) -> None:
-    desk.put([f"tool_{n}" for n in range(kept_index.EMBED_NOW - len(OLD))], "few")
+    desk.put([f"tool_{n}" for n in range(EMBED_NOW - len(OLD))], "few")
     found = desk.search()
     assert (found.method, found.notes) == ("hybrid", [])
 
 
-def test_an_import_while_vectors_are_made_loses_neither(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kept_index, "EMBED_NOW", 3)
+@pytest.mark.parametrize("desk", [3], indirect=True)
+def test_an_import_while_vectors_are_made_loses_neither(desk: Desk, tmp_path: Path) -> None:
     desk.put(["a", "b", "c"], "killed", "held tool for cells and reads")
     assert desk.search().method == "lexical"
     assert desk.embedder.reached.wait(WAIT)
@@ -302,36 +304,32 @@ def test_an_import_while_vectors_are_made_loses_neither(
     assert desk.names() == {*OLD, "a", "b", "c", "one", "two"}
 
 
-@pytest.mark.parametrize("now", [1_000, 0], ids=["few", "many"])
-def test_a_full_disk_is_tried_again_after_a_minute(desk: Desk, now: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_index, "EMBED_NOW", now)
+@pytest.mark.parametrize("desk", [1_000, 0], ids=["few", "many"], indirect=True)
+def test_a_full_disk_is_tried_again_after_a_minute(desk: Desk) -> None:
     desk.vectors.full = True
     until(lambda: any("disk is full" in note for note in desk.search().notes))
     assert desk.search().method == "lexical"
     desk.vectors.full = False
-    desk.clock.advance(kept_index.RETRY_SECONDS - 1)
+    desk.clock.advance(RETRY_SECONDS - 1)
     assert desk.search().method == "lexical"
     desk.clock.advance(1)
     until(lambda: desk.search().method == "hybrid")
     assert desk.search().notes == []
 
 
-def test_a_disk_that_stays_full_does_not_build_the_index_of_words_again(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_stays_full_does_not_build_the_index_of_words_again(desk: Desk, builds: Builds) -> None:
     desk.vectors.full = True
     desk.search()
-    monkeypatch.setattr(ToolIndex, "build", lambda *_: pytest.fail("an index was built"))
+    assert len(builds.by) == 1
     for _ in range(3):
-        desk.clock.advance(kept_index.RETRY_SECONDS)
+        desk.clock.advance(RETRY_SECONDS)
         assert "disk is full" in desk.search().notes[0]
+    assert len(builds.by) == 1
 
 
+@pytest.mark.parametrize("desk", [0], indirect=True)
 @pytest.mark.parametrize("fault", [ModelUnavailable("No model here."), RuntimeError("No model here.")])
-def test_a_model_that_fails_beside_the_searches_is_said(
-    desk: Desk, fault: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kept_index, "EMBED_NOW", 0)
+def test_a_model_that_fails_beside_the_searches_is_said(desk: Desk, fault: Exception) -> None:
     desk.embedder.fault = fault
     until(lambda: any("No model here." in note for note in desk.search().notes))
     found = desk.search()

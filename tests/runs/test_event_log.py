@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from waiting import until
 
 from engine.adapters.fakes import FrozenClock
 from engine.domain.events import NodeProgress, RunCancelled, RunFinished
@@ -76,9 +76,7 @@ def test_many_events_are_few_commits(log, store):
 
 def test_an_event_is_committed_soon_without_a_flush(log, store):
     log.emit(say(1))
-    deadline = time.monotonic() + 60
-    while not store.events("r1") and time.monotonic() < deadline:
-        time.sleep(0.005)
+    until(lambda: store.events("r1"))
     assert said(store) == [1]
 
 
@@ -132,15 +130,15 @@ def test_a_store_that_fails_is_told_to_the_one_who_flushes(log, store):
 def test_a_failure_in_the_background_is_told_to_the_next_one_who_emits(log, store):
     store.error = StorageError("no room")
     log.emit(say(1))
-    deadline, told = time.monotonic() + 60, None
-    while told is None and time.monotonic() < deadline:
-        time.sleep(0.01)
+
+    def told() -> StorageError | None:
         try:
             log.emit(say(2))
         except StorageError as err:
-            told = err
-    assert told is not None
-    assert told.message == "no room"
+            return err
+        return None
+
+    assert until(told).message == "no room"
 
 
 def test_an_error_that_is_not_ours_becomes_a_storage_error(log, store):

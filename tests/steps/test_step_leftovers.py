@@ -16,10 +16,9 @@ import pytest
 
 from engine.steps.critic import judge
 from engine.steps.result_file import MOST_FINDINGS, MOST_PARTS, read_result
-from engine.toolbox import checks, large_tables
 from engine.toolbox.checks import CHECKS, StepOutputs
 from engine.toolbox.figures import figure_problem
-from engine.toolbox.large_tables import longest_row_is_short, scan
+from engine.toolbox.large_tables import Sizes, longest_row_is_short, scan
 from engine.toolbox.registry import builtin_tools
 from engine.trees import LEFTOVER, excess, leftovers, remove_tree, retry_leftovers
 
@@ -222,8 +221,8 @@ def large_table(path: Path, rows: int, p: str = "0.5") -> None:
             handle.write(line * min(100_000, rows - start))
 
 
-def issues(path: Path, findings: list[dict]) -> set[str]:
-    step = StepOutputs(params={}, files={"t": path}, types={"t": "table"}, findings=findings)
+def issues(path: Path, findings: list[dict], sizes: Sizes) -> set[str]:
+    step = StepOutputs(params={}, files={"t": path}, types={"t": "table"}, findings=findings, sizes=sizes)
     return {issue.code for name in ("tables_not_empty", "p_values_valid", "findings_match_tables") for issue in CHECKS[name](step)}  # fmt: skip
 
 
@@ -232,22 +231,19 @@ def finding(gene: str, value: float) -> dict:
 
 
 @pytest.mark.parametrize("whole", [1 << 30, 0])
-def test_large_tables_are_checked_as_small_ones_are(
-    whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (large_tables, checks):
-        monkeypatch.setattr(module, "WHOLE_BYTES", whole)
+def test_large_tables_are_checked_as_small_ones_are(whole: int, tmp_path: Path) -> None:
+    sizes = Sizes(whole)
     path = tmp_path / "t.csv"
     large_table(path, 120_000)
-    assert issues(path, [finding("first", 0.5)]) == set()
-    assert issues(path, [finding("first", 0.4)]) == {"finding_differs"}
-    assert issues(path, [finding("nobody", 0.4)]) == {"finding_without_row"}
-    assert issues(path, [finding("other" + "x" * 60, 0.1)]) == {"finding_without_row"}
+    assert issues(path, [finding("first", 0.5)], sizes) == set()
+    assert issues(path, [finding("first", 0.4)], sizes) == {"finding_differs"}
+    assert issues(path, [finding("nobody", 0.4)], sizes) == {"finding_without_row"}
+    assert issues(path, [finding("other" + "x" * 60, 0.1)], sizes) == {"finding_without_row"}
     large_table(path, 120_000, p="1.5")
-    assert issues(path, []) == {"p_out_of_range", "p_adj_below_p"}
+    assert issues(path, [], sizes) == {"p_out_of_range", "p_adj_below_p"}
     large_table(path, 120_000, p="often")
     with pytest.raises((TypeError, ValueError)):
-        issues(path, [])
+        issues(path, [], sizes)
 
 
 @pytest.mark.parametrize("whole", [1 << 30, 0])
@@ -268,25 +264,20 @@ def test_large_tables_are_checked_as_small_ones_are(
     ],
 )
 def test_what_a_cell_holds_does_not_depend_on_the_size_of_its_table(
-    row: str, found: set, said: set, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    row: str, found: set, said: set, whole: int, tmp_path: Path
 ) -> None:
-    for module in (large_tables, checks):
-        monkeypatch.setattr(module, "WHOLE_BYTES", whole)
-    monkeypatch.setattr(large_tables, "_PIECE", 1 << 10)
+    sizes = Sizes(whole, piece=1 << 10)
     path = tmp_path / "t.csv"
     path.write_text("gene,p_value,p_adj,note\n" + "".join(f"g{n},0.5,0.6,{'x' * 40}\n" for n in range(60)) + row + "\n")
-    assert issues(path, [finding("g7", 0.5)]) == set(said)
-    hit = scan(path, {"x": {"p_value": 0.7}}).hits["x"]
+    assert issues(path, [finding("g7", 0.5)], sizes) == set(said)
+    hit = scan(path, {"x": {"p_value": 0.7}}, sizes=sizes).hits["x"]
     assert (hit.count, hit.number) == ((1, 61) if found else (0, 0))
-    empty = scan(path, {"x": {"gene": "last", "p_value": None}}).hits["x"].count
+    empty = scan(path, {"x": {"gene": "last", "p_value": None}}, sizes=sizes).hits["x"].count
     assert empty == ("0.6" in row and not found)
 
 
 @pytest.mark.parametrize("whole", [1 << 30, 0])
-def test_numbers_that_are_the_same_are_found_however_they_are_rounded(
-    whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(large_tables, "WHOLE_BYTES", whole)
+def test_numbers_that_are_the_same_are_found_however_they_are_rounded(whole: int, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     pairs = [("12345678.5", 12345678.500000002), ("0.12345678500000003", 0.123456785), ("-99999999.5", -99999999.50000001),
              ("1e-12", 1.0000000001e-12), ("0", 0.0), ("-0.0", 0), ("9999999950000", 9999999950000.001)]  # fmt: skip
@@ -294,7 +285,7 @@ def test_numbers_that_are_the_same_are_found_however_they_are_rounded(
     wanted = {str(n): {"a": value, "b": n} for n, (_, value) in enumerate(pairs)}
     far = {"a": 12345678.6, "b": 0}, {"a": 2e-12, "b": 3}, {"a": 1e-12, "b": 4}, {"a": 1_000, "b": 6}
     wanted |= {f"far {n}": row for n, row in enumerate(far)}
-    hits = scan(path, wanted).hits
+    hits = scan(path, wanted, sizes=Sizes(whole)).hits
     assert {name: hit.count for name, hit in hits.items()} == {name: int("far" not in name) for name in wanted}
 
 
@@ -330,38 +321,32 @@ CASES = {
 
 
 @pytest.mark.parametrize("whole", [1 << 30, 0])
-def test_rows_are_found_alike_in_small_and_large_tables(
-    whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(large_tables, "WHOLE_BYTES", whole)
+def test_rows_are_found_alike_in_small_and_large_tables(whole: int, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(ROWS)
-    found = scan(path, {name: row for name, (row, _, _) in CASES.items()}, first=2)
+    found = scan(path, {name: row for name, (row, _, _) in CASES.items()}, first=2, sizes=Sizes(whole))
     assert {n: (hit.count, hit.number) for n, hit in found.hits.items()} == {n: case[1:] for n, case in CASES.items()}
     assert (found.header, found.total) == (["name", "dose", "code", "flag", "note"], 5)
     assert [cells[0] for cells in found.first] == ["first", "second"]
     assert found.hits["by a word"].cells == ["first", "0.10", "007", "True", "two\nlines, quoted"]
 
 
-def test_a_number_written_in_another_way_is_found_in_any_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_tables, "WHOLE_BYTES", 0)
-    monkeypatch.setattr(large_tables, "_PIECE", 1 << 12)
+def test_a_number_written_in_another_way_is_found_in_any_piece(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "".join(f"{n}.50,x\n" for n in range(20_000)))
-    found = scan(path, {"late": {"a": 19_876.5}, "b": {"b": "x"}, "none": {"a": 3.25}})
+    found = scan(path, {"late": {"a": 19_876.5}, "b": {"b": "x"}, "none": {"a": 3.25}}, sizes=Sizes(0, 1 << 12))
     assert (found.hits["late"].count, found.hits["late"].number, found.total) == (1, 19_877, 20_000)
     assert (found.hits["b"].words, found.hits["none"].words) == ("several rows", "no row")
 
 
 def test_a_check_that_needs_a_large_table_whole_is_said_to_be_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(checks, "WHOLE_BYTES", 10)
     spec = next(tool for tool in builtin_tools() if "missing_counts_add_up" in tool.checks)
     path = tmp_path / "t.csv"
     path.write_text("gene,x\na,1\nb,2\n")
     files = {output.name: path for output in spec.outputs if not output.optional}
-    verdict = judge(spec, params={}, files=files, findings=[], warnings=[])
+    verdict = judge(spec, params={}, files=files, findings=[], warnings=[], sizes=Sizes(10))
     assert verdict.passed
     assert [issue.where for issue in verdict.issues if issue.code == "unchecked"] == ["missing_table"]
 

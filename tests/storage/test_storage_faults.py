@@ -19,6 +19,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from waiting import until
 
 from engine.domain.events import EngineEvent, TextMessage
 from engine.domain.results import NodeResult, RunRecord
@@ -100,9 +101,8 @@ def test_nothing_acknowledged_is_lost_when_the_writer_is_killed(tmp_path: Path, 
     path = tmp_path / "b.duckdb"
     command = [sys.executable, "-c", WRITER, str(path), str(fill)]
     with (tmp_path / "acks").open("w") as acks, subprocess.Popen(command, stdout=acks, cwd=ROOT) as writer:
-        while (tmp_path / "acks").read_bytes().count(b"\n") < said:
-            assert writer.poll() is None
-            time.sleep(0.005)
+        until(lambda: writer.poll() is not None or (tmp_path / "acks").read_bytes().count(b"\n") >= said, pause=0.005)
+        assert writer.poll() is None
         writer.send_signal(signal.SIGKILL)
     told = [json.loads(line) for line in (tmp_path / "acks").read_text().splitlines(keepends=True) if line[-1] == "\n"]
     assert told

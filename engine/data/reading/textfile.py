@@ -15,7 +15,7 @@ from engine.data.source import UnusableFile
 
 MAX_BYTES = 128 * 1024 * 1024
 """How much of a text is held at most; a longer one is cut at a line's end."""
-_COUNT_SECONDS = 4.0
+COUNT_SECONDS = 4.0
 """How long the lines of what is not looked at are counted."""
 _LINE = re.compile(r"\r\n|\r|\n")
 _FAMILIAR = set("°µμ±²³¹–—‘’“”…€§½¼¾®©×·•«»¿¡ºª\u00a0£¥")
@@ -85,8 +85,12 @@ def _bare_utf16(head: bytes) -> str | None:
     return None
 
 
-def read_text(path: Path, limit: int = MAX_BYTES) -> Text:
+def read_text(path: Path, limit: int = MAX_BYTES, patience: float = COUNT_SECONDS) -> Text:
     """Read and decode a text file.
+
+    Args:
+        limit: bytes of it that are read.
+        patience: seconds after which the lines beyond are no longer counted but estimated.
 
     Raises:
         UnusableFile: when it is binary or cannot be decoded.
@@ -99,7 +103,7 @@ def read_text(path: Path, limit: int = MAX_BYTES) -> Text:
     if not complete:
         cut = data.rfind(b"\n")
         data = data[: cut + 1] if cut > 0 else data
-        more = _lines_beyond(path, data, compressed=compressed)
+        more = _lines_beyond(path, data, patience, compressed=compressed)
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         message = f"{path.name} is text in UTF-32, which hardly a program reads; save it as UTF-8."
         raise UnusableFile(message)
@@ -114,13 +118,13 @@ def read_text(path: Path, limit: int = MAX_BYTES) -> Text:
     return Text(text, encoding, compressed, complete, more, warning)
 
 
-def _lines_beyond(path: Path, data: bytes, *, compressed: bool) -> int:
+def _lines_beyond(path: Path, data: bytes, patience: float, *, compressed: bool) -> int:
     """Count the lines after `data`; those that would take long are estimated from the share of the file that was read.
 
     Raises:
         UnusableFile: when a gzip file is damaged there.
     """
-    size, until = path.stat().st_size, time.monotonic() + _COUNT_SECONDS
+    size, until = path.stat().st_size, time.monotonic() + patience
     count, last = 0, b""
     try:
         with (

@@ -72,7 +72,9 @@ def _content(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, fm
     return markdown.render(view, registry).encode()
 
 
-def write_bundle(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, out: Path) -> list[Path]:
+def write_bundle(
+    view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, out: Path, data_limit: int = DATA_LIMIT
+) -> list[Path]:
     """Write everything of a run into the folder `out` and return the files written.
 
     An earlier export there is replaced; files in it that were changed by hand are kept under another name.
@@ -89,7 +91,7 @@ def write_bundle(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry
         message = f"The folder {str(out)!r} cannot be written: {err.strerror or err}."
         raise UserError(message, advice="Choose another place with --out.") from err
     try:
-        _fill(view, artifacts, registry, staging)
+        _fill(view, artifacts, registry, staging, data_limit)
         return _move(staging, out)
     except OSError as err:
         message = f"Writing {str(out)!r} failed: {err.strerror or err}."
@@ -124,14 +126,14 @@ def _listed(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _fill(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, folder: Path) -> None:
+def _fill(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, folder: Path, data_limit: int) -> None:
     missing: list[str] = []
     for name, artifact in artifact_files(view):
         _copy(artifacts, artifact.sha256, folder / name, artifact.name, missing)
     for node_id, result in view.results.items():
         if result.code_sha256:
             _copy(artifacts, result.code_sha256, folder / code_file(node_id), f"the code of step {node_id}", missing)
-    data_note = _copy_data(view, artifacts, folder)
+    data_note = _copy_data(view, artifacts, folder, data_limit)
     texts = {
         "report.md": markdown.render(view, registry),
         "report.html": html.render(view, artifacts, registry),
@@ -161,13 +163,13 @@ def _copy(artifacts: ArtifactStore, sha256: str, target: Path, label: str, missi
         missing.append(f"{label} is missing from the workspace and could not be packed.")
 
 
-def _copy_data(view: RunView, artifacts: ArtifactStore, folder: Path) -> str:
+def _copy_data(view: RunView, artifacts: ArtifactStore, folder: Path, limit: int) -> str:
     """Copy the data files when they are small enough; return one line on what was done."""
     datasets = list({d.sha256: d for d in (view.plan.datasets if view.plan else [])}.values())
     if not datasets:
         return "The run used no data files."
     size = sum(d.bytes for d in datasets)
-    if size >= DATA_LIMIT:
+    if size >= limit:
         return (
             f"The data files ({size / 1e9:.1f} GB) are not in this folder: put them into `data/` or set BIODESK_DATA "
             "to their folder before running the notebook."

@@ -53,11 +53,16 @@ class KeptIndex:
     """The index of all tools: one thread at a time builds a newer one while the others use the one before."""
 
     def __init__(
-        self, entries: Callable[[], list[CatalogueEntry]], embeddings: CachedEmbeddings | None, clock: Clock
+        self,
+        entries: Callable[[], list[CatalogueEntry]],
+        embeddings: CachedEmbeddings | None,
+        clock: Clock,
+        embed_now: int = EMBED_NOW,
     ) -> None:
         self._entries = entries
         self._embeddings = embeddings
         self._clock = clock
+        self._embed_now = embed_now
         self._building = threading.Lock()
         """Held while an index is built or the catalogues change; never while many vectors are made."""
         self._edition = 0
@@ -121,7 +126,7 @@ class KeptIndex:
             return _Vectors(why_not="Vectors are switched off (embedding_model = none); words and links only.")
         try:
             missing = self._embeddings.missing([entry_text(entry) for entry in entries if not _is_shipped(entry)])
-            if missing <= EMBED_NOW:
+            if missing <= self._embed_now:
                 return self._made(entries)
         except (ModelUnavailable, StorageError) as err:
             return self._failed(err)

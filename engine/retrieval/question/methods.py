@@ -42,8 +42,16 @@ class Operation:
 @cache
 def load_methods() -> list[Operation]:
     """Return all methods in the order of the table; one shared list, not to be written to."""
-    text = files("engine.retrieval").joinpath("data", "methods.tsv").read_text(encoding="utf-8")
-    header, *lines = text.splitlines()
+    return methods_of(files("engine.retrieval").joinpath("data", "methods.tsv").read_text(encoding="utf-8"))
+
+
+def methods_of(table: str) -> list[Method]:
+    """Return the methods of a table.
+
+    Raises:
+        ValueError: when it has other columns, or a line other fields.
+    """
+    header, *lines = table.splitlines()
     if tuple(header.split("\t")) != _COLUMNS:
         message = f"methods.tsv has the columns {header!r}; expected {', '.join(_COLUMNS)}"
         raise ValueError(message)

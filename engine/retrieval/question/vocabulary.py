@@ -62,9 +62,16 @@ class SearchedQuestion:
 @cache
 def load_vocabulary() -> Vocabulary:
     """Return the table; one shared object, not to be written to."""
-    header, *lines = (
-        files("engine.retrieval").joinpath("data", "vocabulary.tsv").read_text(encoding="utf-8").splitlines()
-    )
+    return vocabulary_of(files("engine.retrieval").joinpath("data", "vocabulary.tsv").read_text(encoding="utf-8"))
+
+
+def vocabulary_of(table: str) -> Vocabulary:
+    """Return a table as it is written.
+
+    Raises:
+        ValueError: when it has other columns, or a line other fields.
+    """
+    header, *lines = table.splitlines()
     if header != _COLUMNS:
         message = f"vocabulary.tsv has the columns {header!r}; expected language, said, meant"
         raise ValueError(message)
