@@ -15,10 +15,9 @@ from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, Proces
 from engine.adapters.system import RandomIds, SystemClock, environment
 from engine.adapters.warm_up import compiled_cache
 from engine.asking.corrections import Corrections
-from engine.asking.direct.answers import DirectAnswers
 from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
-from engine.asking.proposing import Proposing
+from engine.asking.router import Router
 from engine.asking.suggestions import Suggestions
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase
@@ -48,6 +47,9 @@ from engine.steps.ending import Ending
 from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
+from engine.strategies.proposing import Proposing
+from engine.strategies.react.sources import all_lookups
+from engine.strategies.react.strategy import ReactStrategy
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.database import Database
 from storage.graph.store import DuckGraphStore
@@ -184,12 +186,14 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
     corrections = Corrections(DuckCorrections(database), profiler)
     remembering = Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry})
     maker = PlanMaker(planner, memory, finder, registry, store)
+    router = Router(embeddings.embedder.embed if embeddings else None)
+    react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner))
     orchestrator = Orchestrator(
         records=records,
         queue=queue,
         locks=locks,
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
-        proposing=Proposing(records, corrections, DirectAnswers(records, registry, knowledge, memory, planner), maker),
+        proposing=Proposing(records, corrections, router, react, maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps),
         ending=Ending(records, registry, knowledge, remembering, finder.forget_usage),
     )

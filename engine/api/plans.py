@@ -8,9 +8,9 @@ from pathlib import Path
 from engine.api.calls import passed_on
 from engine.api.data import DataCalls
 from engine.api.runs import RunCalls
+from engine.asking.domains import domains_of
 from engine.asking.edits import set_params, settled_by_hand, sides_apart
 from engine.asking.plan_desk import PlanDesk
-from engine.asking.router import route
 from engine.data.catalogue import accepts
 from engine.domain.brief import GoalBrief
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
@@ -29,7 +29,7 @@ class PlanCalls(DataCalls, RunCalls):
 
     def domains_of(self, question: str) -> list[str]:
         """Return the fields a question belongs to, the hint the planner gives to memory and to the search for tools."""
-        return list(route(question, []).domains)
+        return domains_of(question)
 
     def plan(
         self,

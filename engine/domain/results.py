@@ -127,10 +127,13 @@ class Usage(Value):
     seconds: float = 0.0
 
 
+Strategy = Literal["react", "dag", "mcts", "panel", "tournament"]
+
+
 class Route(Value):
     """Which strategy answers a question, and why."""
 
-    strategy: Literal["react", "dag", "mcts", "panel", "tournament"]
+    strategy: Strategy
     confidence: float
     method: Literal["heuristic", "model", "forced"]
     reasons: list[str] = []
