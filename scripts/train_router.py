@@ -97,9 +97,8 @@ def main() -> int:
         sure = np.exp(scores / warmth) / np.exp(scores / warmth).sum(axis=1, keepdims=True)
         right = sure.argmax(axis=1) == trainer.labels
         clear = sure.max(axis=1) >= 0.75
-        print(
-            f"{name}: right {right.mean():.3f}; from 0.75 on {right[clear].mean():.3f} of {clear.mean():.2f}; T {warmth:.2f}"
-        )
+        told = f"from 0.75 on {right[clear].mean():.3f} of {clear.mean():.2f}; temperature {warmth:.2f}"
+        print(f"{name}: right {right.mean():.3f}; {told}")
         made = fitted(trainer.rows(known, idf, vectors=vectors), trainer.labels, SOFT)
         words, rest = made.coef_[:, : len(known)].T * WORDS, made.coef_[:, len(known) :].T * VECTORS
         parts = {"words": words, "vectors": rest, "bias": made.intercept_}

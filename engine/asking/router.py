@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, get_args
+from typing import Literal, Protocol
 
 from engine.asking.domains import domains_of
 from engine.asking.route_model import shares
@@ -73,27 +73,17 @@ class Router:
             forced: the strategy that a person has chosen, or `auto`.
             told: whether a look-up answers it already.
         """
+        if forced != "auto":
+            return by_name(question, forced, profiles or [])
         found = shares(question, self.embed)
         likely = sorted(found.strategies.items(), key=lambda item: -item[1])
         strategy, sure, reasons = _by_evidence(likely, len(profiles or []), told=told)
-        method = "heuristic"
-        if forced != "auto":
-            strategy, sure, method = next(name for name in get_args(Strategy) if name == forced), 1.0, "forced"
-            reasons = ["It was asked for by name."]
-        steps = _steps(question, strategy, profiles or [])
-        domains = domains_of(question, profiles or [])
-        known = {name.replace("-", "_") for name in domains}
+        guess = _made(question, strategy, profiles or [], confidence=sure, method="heuristic", reasons=reasons)
+        known = {name.replace("-", "_") for name in guess.domains}
         fields = sorted(((s, name) for name, s in found.fields.items() if name and s >= _FIELD), reverse=True)
-        guess = Route(
-            strategy=strategy,
-            confidence=round(sure, 2),
-            method=method,
-            reasons=reasons,
-            complexity=round(min(1.0, 0.15 * steps + _EFFORT[strategy]), 2),
-            estimated_steps=steps,
-            domains=[*domains, *(name for _, name in fields[:_MOST_FIELDS] if name not in known)],
-        )
-        if method == "forced" or sure >= SURE or self.second is None:
+        more = [name for _, name in fields[:_MOST_FIELDS] if name not in known]
+        guess = guess.model_copy(update={"domains": [*guess.domains, *more]})
+        if sure >= SURE or self.second is None:
             return guess
         return self.second(question, WAYS, guess) or guess
 
@@ -114,10 +104,32 @@ def _by_evidence(likely: list[tuple[str, float]], files: int, *, told: bool) -> 
     return "dag", 0.6, [came, f"But it {said[3:]}"]
 
 
-def _steps(question: str, strategy: Strategy, profiles: list[Profile]) -> int:
-    if strategy == "react":
-        return 1
-    return 1 + len(_STEP_WORDS.findall(question.strip())) + sum(profile.best is not None for profile in profiles)
+def by_name(question: str, strategy: str, profiles: Sequence[Profile] = ()) -> Route:
+    """Return the route of a question whose strategy a person has chosen."""
+    named = next(name for name in WAYS if name == strategy)
+    return _made(question, named, profiles, confidence=1.0, method="forced", reasons=["It was asked for by name."])
+
+
+def _made(
+    question: str,
+    strategy: Strategy,
+    profiles: Sequence[Profile],
+    *,
+    confidence: float,
+    method: Literal["heuristic", "forced"],
+    reasons: list[str],
+) -> Route:
+    parts = 1 + len(_STEP_WORDS.findall(question.strip())) + sum(profile.best is not None for profile in profiles)
+    steps = 1 if strategy == "react" else parts
+    return Route(
+        strategy=strategy,
+        confidence=round(confidence, 2),
+        method=method,
+        reasons=reasons,
+        complexity=round(min(1.0, 0.15 * steps + _EFFORT[strategy]), 2),
+        estimated_steps=steps,
+        domains=domains_of(question, profiles),
+    )
 
 
 def require_question(question: str, *, analysis: str = "", strategy: str = "auto") -> None:

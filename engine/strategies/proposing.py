@@ -86,9 +86,7 @@ class Proposing:
             PlanError: when they say nothing; it names the strategy that the question is for where that is not here.
         """
         missing = chosen.strategy not in HERE and chosen.confidence >= SURE
-        way = (
-            f"{WAYS[chosen.strategy][0].upper()}{WAYS[chosen.strategy][1:]} is not in this version. " if missing else ""
-        )
+        way = f"What this asks for, {WAYS[chosen.strategy]}, is not in this version. " if missing else ""
         answer = self.react.answer(record, profiles, opening="" if record.data else f"{way}{_NO_FILES}")
         if answer is None:
             if not missing:

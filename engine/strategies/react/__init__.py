@@ -1,1 +1,1 @@
-"""Look-ups in what is stored and known: a loop over declared look-up tools, with or without a model that chooses them."""
+"""Look-ups in what is stored and known: a loop over declared tools, with or without a model that chooses them."""

@@ -17,7 +17,7 @@ from engine.planning.reading.reading import Reading
 from engine.strategies.react.lookup import Asked, Lookup, Observation, Step
 
 MOST_COLUMNS = 40
-_THINGS = r"(?:rows?|records?|lines|entries|samples?|patients?|people|persons?|subjects?|animals?|individuals?|cells?|of them)"
+_THINGS = r"(?:rows?|records?|entries|samples?|patients?|people|persons?|subjects?|animals?|individuals?|cells?)"
 _PLACE = (
     r"(?:does|do|are|is|has|have|there|in|of|contained|included|the|this|that|my|our|it|its|file|files|table|sheet|"
     r"data|dataset|\S+\.\w{2,6})"
@@ -31,8 +31,8 @@ _ROWS = re.compile(rf"^\W*(?:please |can you |show me |tell me )*how many {_THIN
 _HOW_MANY = re.compile(r"\b(?:how many|number of|count of|count the)\b", re.IGNORECASE)
 _COUNTING = frozenset(
     "how many number of count the are is were there in this that my our file table sheet data dataset rows row records "
-    "samples sample patients patient people persons subjects animals individuals cells we have do does please tell me a an "
-    "with has who which and it as called marked being from".split()
+    "samples sample patients patient people persons subjects animals individuals cells we have do does please tell me "
+    "a an with has who which and it as called marked being from".split()
 )
 """Words that ask for a number of rows and narrow it down by nothing."""
 

@@ -59,13 +59,9 @@ class GraphLookups:
     def __call__(self, asked: Asked) -> list[Lookup]:
         """Return the look-ups there are for a question."""
         return [
-            Lookup(
-                "find_entities", "Entities of the knowledge graph that a text names.", Text, self._named, self._texts
-            ),
-            Lookup("statements_between", "What the graph states of two entities together.", Pair, self._both, _pairs),
-            Lookup(
-                "statements_of", "What the graph states of an entity, by relation.", OneEntity, self._of, _ones(asked)
-            ),
+            Lookup("find_entities", "Entities of the graph that a text names.", Text, self._named, self._texts),
+            Lookup("statements_between", "What is stated of two entities together.", Pair, self._both, _pairs),
+            Lookup("statements_of", "What is stated of an entity, by relation.", OneEntity, self._of, _ones),
         ]
 
     def _texts(self, asked: Asked, steps: Sequence[Step]) -> Iterable[Value]:
@@ -119,16 +115,12 @@ def _pairs(asked: Asked, steps: Sequence[Step]) -> Iterator[Pair]:
         yield Pair(first=named[0].id, second=named[1].id)
 
 
-def _ones(asked: Asked) -> Callable[[Asked, Sequence[Step]], Iterator[OneEntity]]:
+def _ones(asked: Asked, steps: Sequence[Step]) -> Iterator[OneEntity]:
     wanted = [kind for kind in NodeType if re.search(rf"\b{kind.value.replace('_', ' ')}s?\b", asked.question, re.I)]
-
-    def ones(_: Asked, steps: Sequence[Step]) -> Iterator[OneEntity]:
-        named = named_in(steps)
-        for node in named:
-            kinds = [kind for kind in wanted if kind != node.type]
-            yield OneEntity(entity=node.id, kinds=kinds, lines=LINES // len(named))
-
-    return ones
+    named = named_in(steps)
+    for node in named:
+        kinds = [kind for kind in wanted if kind != node.type]
+        yield OneEntity(entity=node.id, kinds=kinds, lines=LINES // len(named))
 
 
 def _grouped(

@@ -85,7 +85,7 @@ class Lookup:
     run: Callable[[Any], Observation]
     """From arguments of that form to what is found."""
     asked: Callable[[Asked, Sequence[Step]], Iterable[Value]] = _never
-    """The arguments that a question asks it for by its own words, given the steps so far: what works without a model."""
+    """The arguments that a question's own words ask it for, given the steps so far: what works without a model."""
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The loop of look-ups: choose one, make it, see what it found, until there is enough; at most twelve, never one twice.
 
-Who chooses is a driver: by the words of the question here (`by_words`), by a model where there is one. Both have the same
-tools, whose forms of arguments are JSON schemas (`Lookup.parameters`).
+Who chooses is a driver: by the words of the question here (`by_words`), by a model where there is one. Both have the
+same tools, whose forms of arguments are JSON schemas (`Lookup.parameters`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def by_words(asked: Asked, lookups: Sequence[Lookup], steps: Sequence[Step]) -> 
     made = [step.call for step in steps]
     for lookup in lookups:
         for arguments in lookup.asked(asked, steps):
-            call = Call(tool=lookup.name, arguments=arguments.model_dump())
+            call = Call(tool=lookup.name, arguments=arguments.model_dump(mode="json"))
             if call not in made:
                 return call
     return None

@@ -19,7 +19,8 @@ from engine.toolbox.registry import ToolRegistry
 SHOWN, MOST = 10, 10_000
 
 _RUNS = re.compile(
-    r"^\W*(?:(?:can|could) you |please |show me |list |tell me )*(?:which|what|how many|any|all|list|show|did any|have any)"
+    r"^\W*(?:(?:can|could) you |please |show me |list |tell me )*"
+    r"(?:which|what|how many|any|all|list|show|did any|have any)"
     r"(?: of)?(?: (?:the|our|my|all|past|earlier|previous|stored|other))* (?:runs?|analys[ei]s)"
     r"(?: (?:have|has|had|did|do|are|were|we|i|that|which|there))* "
     r"(?:use[ds]?|using|with|ran|run with|made with|done with|of|on|about|involv\w+|contain\w*|mention\w*) "

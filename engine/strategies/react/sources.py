@@ -1,4 +1,4 @@
-"""All look-ups, in the order in which a question is thought of: the talk, files, runs, the graph, memory, literature."""
+"""All look-ups in the order in which they are thought of: talk, files, runs, graph, memory, literature."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ class Talk:
         """Return the look-ups there are for a question."""
         about = Lookup(
             "last_answer",
-            "What the last answer of this conversation says of itself (is it significant, how big, which ones), and what "
-            "became of a row that is missing in it.",
+            "What the last answer of this conversation says of itself (is it significant, how big, which ones), and "
+            "what became of a row that is missing in it.",
             OfAnswer,
             lambda taken: _seen(self._of_last(asked, taken.question)),
             lambda of, steps: [] if steps or self._last(of) is None else [OfAnswer(question=of.question)],
