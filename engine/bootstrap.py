@@ -285,6 +285,12 @@ def make_sandbox(settings: Settings, scratch: Path) -> Sandbox:
     return ProcessSandbox(scratch, use_bubblewrap=wanted, preload=modules, cache=compiled_cache(), hidden=hidden)
 
 
+def make_router(settings: Settings) -> Router:
+    """Return what chooses the strategy of a question."""
+    embedder = load_embedder(settings.embedding_model)
+    return Router(embedder.embed if embedder is not None else None)
+
+
 def make_profiler() -> Profiler:
     """Return what looks at files, in a process of its own that is started with the first file or by `warm`."""
     return ProcessProfiler("engine.data.service:answer", "engine.data.service:warm")

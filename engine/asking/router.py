@@ -63,7 +63,13 @@ class Router:
     """Asked below `SURE`; what it cannot answer stays as the examples say."""
 
     def route(
-        self, question: str, profiles: list[Profile] | None = None, *, forced: str = "auto", told: bool = False
+        self,
+        question: str,
+        profiles: Sequence[Profile] = (),
+        *,
+        forced: str = "auto",
+        told: bool = False,
+        plans: bool = True,
     ) -> Route:
         """Return the strategy for a question with its reasons.
 
@@ -72,13 +78,14 @@ class Router:
             profiles: the files that came with it.
             forced: the strategy that a person has chosen, or `auto`.
             told: whether a look-up answers it already.
+            plans: False where it is known that no plan can be made of it on its files.
         """
         if forced != "auto":
-            return by_name(question, forced, profiles or [])
+            return by_name(question, forced, profiles)
         found = shares(question, self.embed)
         likely = sorted(found.strategies.items(), key=lambda item: -item[1])
-        strategy, sure, reasons = _by_evidence(likely, len(profiles or []), told=told)
-        guess = _made(question, strategy, profiles or [], confidence=sure, method="heuristic", reasons=reasons)
+        strategy, sure, reasons = _by_evidence(likely, len(profiles), told=told, plans=plans)
+        guess = _made(question, strategy, profiles, confidence=sure, method="heuristic", reasons=reasons)
         known = {name.replace("-", "_") for name in guess.domains}
         fields = sorted(((s, name) for name, s in found.fields.items() if name and s >= _FIELD), reverse=True)
         more = [name for _, name in fields[:_MOST_FIELDS] if name not in known]
@@ -88,14 +95,16 @@ class Router:
         return self.second(question, WAYS, guess) or guess
 
 
-def _by_evidence(likely: list[tuple[str, float]], files: int, *, told: bool) -> tuple[Strategy, float, list[str]]:
+def _by_evidence(
+    likely: list[tuple[str, float]], files: int, *, told: bool, plans: bool
+) -> tuple[Strategy, float, list[str]]:
     """Return the strategy, how sure it is and why: a look-up that answers, files that came, else the examples."""
     first, share = likely[0]
     worded = next(name for name in WAYS if name == first)
     said = f"It is worded like tasks for {WAYS[worded]} ({share:.0%} of the likelihood)."
     if told:
         return "react", 0.95, ["It asks for what is stored or known, and that is there."]
-    if not files:
+    if not files or not plans:
         other = f"The next is {WAYS[next(name for name in WAYS if name == likely[1][0])]} ({likely[1][1]:.0%})."
         return worded, share, [said, *([other] if share < SURE else [])]
     came = f"{files} data file{'s' if files != 1 else ''} came with it."
