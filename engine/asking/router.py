@@ -85,11 +85,13 @@ class Router:
         found = shares(question, self.embed)
         likely = sorted(found.strategies.items(), key=lambda item: -item[1])
         strategy, sure, reasons = _by_evidence(likely, len(profiles), told=told, plans=plans)
+        other = next((name for name in WAYS if name == likely[0][0] and name != strategy), None)
         guess = _made(question, strategy, profiles, confidence=sure, method="heuristic", reasons=reasons)
         known = {name.replace("-", "_") for name in guess.domains}
         fields = sorted(((s, name) for name, s in found.fields.items() if name and s >= _FIELD), reverse=True)
         more = [name for _, name in fields[:_MOST_FIELDS] if name not in known]
-        guess = guess.model_copy(update={"domains": [*guess.domains, *more]})
+        worded = other if likely[0][1] >= SURE else None
+        guess = guess.model_copy(update={"domains": [*guess.domains, *more], "worded_as": worded})
         if sure >= SURE or self.second is None:
             return guess
         return self.second(question, WAYS, guess) or guess

@@ -140,6 +140,8 @@ class Route(Value):
     complexity: float = 0.0
     estimated_steps: int = 1
     domains: list[str] = []
+    worded_as: Strategy | None = None
+    """The strategy that the wording asks for, where what came with the question decided for another."""
 
 
 class RunRecord(Value):

@@ -9,7 +9,7 @@ from pathlib import Path
 from engine.asking.corrections import Corrections
 from engine.asking.proposed_plan import PlanMaker, ProposedPlan
 from engine.asking.router import HERE, INSTEAD, SURE, WAYS, Router
-from engine.domain.events import PlanProposed, RouteChosen, WarningRaised
+from engine.domain.events import PlanProposed, RouteChosen
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.domain.report import Report
@@ -55,16 +55,17 @@ class Proposing:
             proposal = self.maker.for_run(record, profiles)
         except PlanError as err:
             return self._instead(record, profiles, chosen, err)
-        if chosen.strategy not in HERE and chosen.confidence >= SURE:
-            warning = f"The question is worded like one for {WAYS[chosen.strategy]}. {INSTEAD} This is the plan."
-            self.records.log.emit(WarningRaised(run_id=run_id, message=warning))
-        return record, self._stored(record, proposal)
+        return record, self._stored(record, proposal, _missing(chosen))
 
-    def _stored(self, record: RunRecord, proposal: ProposedPlan) -> TaskDag:
+    def _stored(self, record: RunRecord, proposal: ProposedPlan, missing: str) -> TaskDag:
         run_id = record.run_id
         for event in proposal.events(run_id):
             self.records.log.emit(event)
-        plan = proposal.plan.model_copy(update={"version": 1})
+        told = (
+            f"The question is worded like one for {missing}, which is not in this version: this is a plan on the data."
+        )
+        warnings = [*([told] if missing else []), *proposal.plan.warnings]
+        plan = proposal.plan.model_copy(update={"version": 1, "warnings": warnings})
         keep_inputs(plan, self.records.artifacts)
         self.records.log.with_plan(run_id, plan, PlanProposed(run_id=run_id, plan=plan))
         return plan
@@ -85,8 +86,8 @@ class Proposing:
         Raises:
             PlanError: when they say nothing; it names the strategy that the question is for where that is not here.
         """
-        missing = chosen.strategy not in HERE and chosen.confidence >= SURE
-        way = f"What this asks for, {WAYS[chosen.strategy]}, is not in this version. " if missing else ""
+        missing = _missing(chosen)
+        way = f"What this asks for, {missing}, is not in this version. " if missing else ""
         answer = self.react.answer(record, profiles, opening="" if record.data else f"{way}{_NO_FILES}")
         if answer is None:
             if not missing:
@@ -101,3 +102,10 @@ class Proposing:
         react = chosen.model_copy(update={"strategy": "react", "reasons": reasons, "estimated_steps": 1})
         rerouted = RouteChosen(run_id=record.run_id, route=react)
         return self.records.update(record, rerouted, route=react), answer
+
+
+def _missing(chosen: Route) -> str:
+    """Return what a question is surely worded for and this version does not give, in words, or ""."""
+    worded = chosen.worded_as or chosen.strategy
+    sure = chosen.worded_as is not None or chosen.confidence >= SURE
+    return WAYS[worded] if sure and worded not in HERE and chosen.method != "forced" else ""

@@ -81,10 +81,12 @@ class Files:
         if not asked.plain or not _HOW_MANY.search(asked.question):
             return
         reading = self.read(asked.question, asked.profiles)
-        if reading is None or len(reading.mentions) != 1:
+        levels = [mention for mention in reading.mentions if mention.level] if reading is not None else []
+        if reading is None or len(levels) != 1 or any(m.column != levels[0].column for m in reading.mentions):
             return
-        (named,) = reading.mentions
-        rest = [word.text for at, word in enumerate(reading.words) if not named.first <= at <= named.last]
+        (named,) = levels
+        spans = {at for mention in reading.mentions for at in range(mention.first, mention.last + 1)}
+        rest = [word.text for at, word in enumerate(reading.words) if at not in spans]
         holders = [profile for profile in asked.profiles if profile.column(named.column) is not None]
         if named.level and not named.rivals and len(holders) == 1 and {*rest} <= _COUNTING:
             yield RowsWith(file=holders[0].name, column=named.column, level=named.level)
