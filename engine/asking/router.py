@@ -22,6 +22,8 @@ from engine.toolbox.analyses import load_analyses
 
 SURE = 0.75
 """Below this confidence a fast model is asked, where there is one."""
+CLEAR = 0.9
+"""From this likelihood on the wording is told of where files or a look-up decided otherwise."""
 WAYS: dict[Strategy, str] = {
     "react": "a look-up of what is stored or known",
     "dag": "a checked plan of analysis steps",
@@ -90,7 +92,7 @@ class Router:
         known = {name.replace("-", "_") for name in guess.domains}
         fields = sorted(((s, name) for name, s in found.fields.items() if name and s >= _FIELD), reverse=True)
         more = [name for _, name in fields[:_MOST_FIELDS] if name not in known]
-        worded = other if likely[0][1] >= SURE else None
+        worded = other if likely[0][1] >= CLEAR else None
         guess = guess.model_copy(update={"domains": [*guess.domains, *more], "worded_as": worded})
         if sure >= SURE or self.second is None:
             return guess
@@ -110,7 +112,7 @@ def _by_evidence(
         other = f"The next is {WAYS[next(name for name in WAYS if name == likely[1][0])]} ({likely[1][1]:.0%})."
         return worded, share, [said, *([other] if share < SURE else [])]
     came = f"{files} data file{'s' if files != 1 else ''} came with it."
-    if worded in HERE or share < SURE:
+    if worded in HERE or share < CLEAR:
         return "dag", 0.95, ["The question asks for an analysis of data, which a checked plan of steps answers.", came]
     return "dag", 0.6, [came, f"But it {said[3:]}"]
 
