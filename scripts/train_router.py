@@ -83,7 +83,8 @@ def temperature(scores: np.ndarray, labels: np.ndarray) -> float:
         shifted = (scores - scores.max(axis=1, keepdims=True)) / value
         return float((np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(labels)), labels]).mean())
 
-    return float(optimize.minimize_scalar(loss, bounds=(0.2, 5.0), method="bounded").x)
+    found: Any = optimize.minimize_scalar(loss, bounds=(0.2, 5.0), method="bounded")
+    return float(found.x)
 
 
 def main() -> int:

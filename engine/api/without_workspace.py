@@ -44,7 +44,9 @@ def route_of(task: str, data: Sequence[Path | str] = (), **settings: Any) -> Rou
     plans = True
     if profiles:
         try:
-            Planner(builtin_tools(), router.embed).plan(task, profiles)
+            plan = Planner(builtin_tools(), router.embed).plan(task, profiles).plan
+            # A plan that has to ask whether it is meant at all, and not only which column, is no evidence.
+            plans = not any(question.blocking and not question.param for question in plan.open_questions)
         except PlanError:
             plans = False
     return router.route(task, profiles, plans=plans)

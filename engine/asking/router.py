@@ -85,14 +85,14 @@ class Router:
         if forced != "auto":
             return by_name(question, forced, profiles)
         found = shares(question, self.embed)
-        likely = sorted(found.strategies.items(), key=lambda item: -item[1])
+        likely = sorted(((way, found.strategies[way]) for way in WAYS), key=lambda item: -item[1])
         strategy, sure, reasons = _by_evidence(likely, len(profiles), told=told, plans=plans)
-        other = next((name for name in WAYS if name == likely[0][0] and name != strategy), None)
         guess = _made(question, strategy, profiles, confidence=sure, method="heuristic", reasons=reasons)
         known = {name.replace("-", "_") for name in guess.domains}
         fields = sorted(((s, name) for name, s in found.fields.items() if name and s >= _FIELD), reverse=True)
         more = [name for _, name in fields[:_MOST_FIELDS] if name not in known]
-        worded = other if likely[0][1] >= CLEAR else None
+        first, share = likely[0]
+        worded = first if share >= CLEAR and first != strategy else None
         guess = guess.model_copy(update={"domains": [*guess.domains, *more], "worded_as": worded})
         if sure >= SURE or self.second is None:
             return guess
@@ -100,16 +100,15 @@ class Router:
 
 
 def _by_evidence(
-    likely: list[tuple[str, float]], files: int, *, told: bool, plans: bool
+    likely: list[tuple[Strategy, float]], files: int, *, told: bool, plans: bool
 ) -> tuple[Strategy, float, list[str]]:
     """Return the strategy, how sure it is and why: a look-up that answers, files that came, else the examples."""
-    first, share = likely[0]
-    worded = next(name for name in WAYS if name == first)
+    worded, share = likely[0]
     said = f"It is worded like tasks for {WAYS[worded]} ({share:.0%} of the likelihood)."
     if told:
         return "react", 0.95, ["It asks for what is stored or known, and that is there."]
     if not files or not plans:
-        other = f"The next is {WAYS[next(name for name in WAYS if name == likely[1][0])]} ({likely[1][1]:.0%})."
+        other = f"The next is {WAYS[likely[1][0]]} ({likely[1][1]:.0%})."
         return worded, share, [said, *([other] if share < SURE else [])]
     came = f"{files} data file{'s' if files != 1 else ''} came with it."
     if worded in HERE or share < CLEAR:
@@ -119,7 +118,7 @@ def _by_evidence(
 
 def by_name(question: str, strategy: str, profiles: Sequence[Profile] = ()) -> Route:
     """Return the route of a question whose strategy a person has chosen."""
-    named = next(name for name in WAYS if name == strategy)
+    named = next(filter(strategy.__eq__, WAYS))
     return _made(question, named, profiles, confidence=1.0, method="forced", reasons=["It was asked for by name."])
 
 

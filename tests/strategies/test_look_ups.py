@@ -10,11 +10,13 @@ from engine.data.service import LocalProfiler
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.results import RunRecord
 from engine.planning.planner import Planner
+from engine.ports.runs import RunStore
 from engine.strategies.react.files import Files
 from engine.strategies.react.lookup import Asked
 from engine.strategies.react.loop import answered, looked_up
 from engine.strategies.react.runs import RunLookups
 from engine.toolbox.registry import builtin_tools
+from storage.runs.twin import RunStoreTwin
 
 SEXES = ["female"] * 23 + ["male"] * 17 + [""] * 2
 
@@ -77,52 +79,47 @@ def test_rows_of_subjects_with_several_rows_are_said_to_be_rows(planner, tmp_pat
     path.write_text("patient,visit,sex,score\n" + "".join(rows))
     asked = Asked("how many rows are there", LocalProfiler().look([path]))
     report = answered(asked.question, looked_up(asked, Files(planner.read)(asked)))
+    assert report is not None
     assert any("not subjects" in limit for limit in report.limitations)
 
 
 # ==== runs ====
 
 
-class Runs:
+@pytest.fixture
+def runs() -> RunStoreTwin:
     """Three runs: one with a plan of differential expression, one that only names it, one of something else."""
-
-    def __init__(self) -> None:
-        asked = {"r1": "Which genes change?", "r2": "Was PyDESeq2 the right choice?", "r3": "Do the otters differ?"}
-        self.records = [
-            RunRecord(run_id=key, user="u", question=text, status="succeeded", created_at=f"2026-01-0{at}T00:00:00Z")
-            for at, (key, text) in enumerate(asked.items(), start=1)
-        ]
-        node = TaskNode(id="n1", name="Find genes", tool="differential_expression")
-        self.plans = {"r1": TaskDag(question="?", datasets=[], nodes=[node])}
-
-    def runs(self, *, user=None, limit=200):
-        return self.records
-
-    def plan(self, run_id, version=None):
-        return self.plans.get(run_id)
+    store = RunStoreTwin()
+    asked = {"r1": "Which genes change?", "r2": "Was PyDESeq2 the right choice?", "r3": "Do the otters differ?"}
+    for at, (key, text) in enumerate(asked.items(), start=1):
+        at_day = f"2026-01-0{at}T00:00:00Z"
+        store.create_run(RunRecord(run_id=key, user="u", question=text, status="succeeded", created_at=at_day))
+    node = TaskNode(id="n1", name="Find genes", tool="differential_expression")
+    store.save_plan("r1", TaskDag(question="?", datasets=[], nodes=[node]))
+    return store
 
 
-def of_runs(question: str, before: str = "") -> str | None:
+def of_runs(runs: RunStore, question: str, before: str = "") -> str:
     asked = Asked(question, before=before)
-    report = answered(question, looked_up(asked, RunLookups(Runs(), builtin_tools())(asked)))
-    return " ".join(report.summary) if report is not None else None
+    report = answered(question, looked_up(asked, RunLookups(runs, builtin_tools())(asked)))
+    return " ".join(report.summary) if report is not None else ""
 
 
 @pytest.mark.parametrize("question", ["which runs used DESeq2?", "Show me all analyses that used deseq2"])
-def test_runs_are_found_by_what_their_steps_use_apart_from_those_that_only_name_it(question):
-    said = of_runs(question)
+def test_runs_are_found_by_what_their_steps_use_apart_from_those_that_only_name_it(runs, question):
+    said = of_runs(runs, question)
     assert "Of 3 runs stored, 1 had a step with" in said
     assert 'r1 of 2026-01-01 (succeeded), "Which genes change?": Find genes.' in said
     assert "1 more only name it" in said
     assert "r3" not in said
 
 
-def test_runs_without_it_are_counted_and_later_ones_not():
-    assert of_runs("which runs used MAGeCK?") == "Of 3 runs stored, 0 had a step with MAGeCK in the plan."
-    assert "Of 1 run stored" in of_runs("which runs used DESeq2", before="2026-01-02T00:00:00Z")
-    assert of_runs("which runs used it", before="2025-01-01") == "No run is stored in this workspace yet."
+def test_runs_without_it_are_counted_and_later_ones_not(runs):
+    assert of_runs(runs, "which runs used MAGeCK?") == "Of 3 runs stored, 0 had a step with MAGeCK in the plan."
+    assert "Of 1 run stored" in of_runs(runs, "which runs used DESeq2", before="2026-01-02T00:00:00Z")
+    assert of_runs(runs, "which runs used it", before="2025-01-01") == "No run is stored in this workspace yet."
 
 
 @pytest.mark.parametrize("question", ["Which genes change?", "which analysis fits?", "How do runs differ"])
-def test_other_questions_are_not_taken_for_runs(question):
-    assert of_runs(question) is None
+def test_other_questions_are_not_taken_for_runs(runs, question):
+    assert of_runs(runs, question) == ""

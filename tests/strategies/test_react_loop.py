@@ -6,8 +6,9 @@ import pytest
 
 from engine.domain.base import Value
 from engine.domain.findings import Finding, FindingValue
+from engine.domain.report import Report
 from engine.domain.toolspec import Citation
-from engine.strategies.react.lookup import Asked, Call, Lookup, Observation
+from engine.strategies.react.lookup import Asked, Call, Lookup, Observation, Step
 from engine.strategies.react.loop import LINES, MOST_STEPS, answered, by_words, looked_up
 
 
@@ -41,6 +42,12 @@ def call(tool: str = "double", **arguments: object) -> Call:
     return Call(tool=tool, arguments=arguments)
 
 
+def answer(question: str, steps: list[Step], opening: str = "") -> Report:
+    report = answered(question, steps, opening)
+    assert report is not None
+    return report
+
+
 def test_a_tool_says_what_it_takes_as_a_json_schema():
     assert DOUBLE.parameters["properties"]["number"]["type"] == "integer"
     assert DOUBLE.parameters["required"] == ["number"]
@@ -48,7 +55,7 @@ def test_a_tool_says_what_it_takes_as_a_json_schema():
 
 def test_a_driver_chooses_and_the_answer_has_numbers_limits_and_sources():
     steps = looked_up(ASKED, [DOUBLE], choosing(call(number=7), call(number=8)))
-    report = answered("Twice seven?", steps, "First of all:")
+    report = answer("Twice seven?", steps, "First of all:")
     assert report.summary == ["First of all:", "Twice 7 is 14.", "Twice 8 is 16."]
     assert [v.value for f in report.findings for v in f.values] == [14, 16]
     assert report.limitations == ["Only whole numbers."]
@@ -58,13 +65,13 @@ def test_a_driver_chooses_and_the_answer_has_numbers_limits_and_sources():
 def test_the_same_look_up_again_is_a_loop_and_ends_it():
     steps = looked_up(ASKED, [DOUBLE], choosing(*[call(number=7)] * 5))
     assert [step.found.lines for step in steps] == [["Twice 7 is 14."], []]
-    assert "was to be asked the same again" in answered("?", steps).limitations[-1]
+    assert "was to be asked the same again" in answer("?", steps).limitations[-1]
 
 
 def test_a_driver_that_never_ends_is_stopped_and_that_is_said():
     steps = looked_up(ASKED, [DOUBLE], lambda asked, lookups, steps: call(number=len(steps)))
     assert sum(bool(step.found.lines) for step in steps) == MOST_STEPS
-    assert f"stopped after {MOST_STEPS} steps" in answered("?", steps).limitations[-1]
+    assert f"stopped after {MOST_STEPS} steps" in answer("?", steps).limitations[-1]
 
 
 @pytest.mark.parametrize(
@@ -101,6 +108,6 @@ def test_words_ask_for_look_ups_in_order_until_one_is_the_whole_answer():
 def test_nothing_found_is_no_answer_and_too_much_is_cut_and_said():
     assert answered("?", looked_up(ASKED, [DOUBLE], choosing())) is None
     many = Lookup("many", "Many.", Number, lambda taken: Observation(lines=["A line."] * (LINES + 3)))
-    report = answered("?", looked_up(ASKED, [many], choosing(call("many", number=1))))
+    report = answer("?", looked_up(ASKED, [many], choosing(call("many", number=1))))
     assert len(report.summary) == LINES
     assert "3 more sentences" in report.limitations[-1]
