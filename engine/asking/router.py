@@ -85,7 +85,8 @@ class Router:
         if forced != "auto":
             return by_name(question, forced, profiles)
         found = shares(question, self.embed)
-        likely = sorted(((way, found.strategies[way]) for way in WAYS), key=lambda item: -item[1])
+        each: list[tuple[Strategy, float]] = [(way, found.strategies[way]) for way in WAYS]
+        likely = sorted(each, key=lambda item: -item[1])
         strategy, sure, reasons = _by_evidence(likely, len(profiles), told=told, plans=plans)
         guess = _made(question, strategy, profiles, confidence=sure, method="heuristic", reasons=reasons)
         known = {name.replace("-", "_") for name in guess.domains}
