@@ -69,6 +69,12 @@ def test_what_asks_for_more_than_was_counted_is_not_told(planner, sheet, questio
     assert told(planner, question, sheet) is None
 
 
+def test_a_column_that_is_called_samples_narrows_no_count_down(planner, tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("sample,sex\n" + "".join(f"s{k},{'female' if k % 3 else 'male'}\n" for k in range(30)))
+    assert "20 of the 30 rows" in (told(planner, "how many samples are female", path) or "")
+
+
 def test_a_question_that_may_be_planned_is_not_looked_up_in_files(planner, sheet):
     assert told(planner, "how many samples are female", sheet, plain=False) is None
 

@@ -81,15 +81,20 @@ class Files:
         if not asked.plain or not _HOW_MANY.search(asked.question):
             return
         reading = self.read(asked.question, asked.profiles)
-        levels = [mention for mention in reading.mentions if mention.level] if reading is not None else []
-        if reading is None or len(levels) != 1 or any(m.column != levels[0].column for m in reading.mentions):
+        if reading is None:
             return
-        (named,) = levels
-        spans = {at for mention in reading.mentions for at in range(mention.first, mention.last + 1)}
-        rest = [word.text for at, word in enumerate(reading.words) if at not in spans]
-        holders = [profile for profile in asked.profiles if profile.column(named.column) is not None]
-        if named.level and not named.rivals and len(holders) == 1 and {*rest} <= _COUNTING:
-            yield RowsWith(file=holders[0].name, column=named.column, level=named.level)
+        words = [word.text for word in reading.words]
+        # `samples` narrows nothing down, also where a column is called so.
+        named = [m for m in reading.mentions if m.level or not {*words[m.first : m.last + 1]} <= _COUNTING]
+        levels = [mention for mention in named if mention.level]
+        if len(levels) != 1 or any(mention.column != levels[0].column for mention in named):
+            return
+        (level,) = levels
+        spans = {at for mention in named for at in range(mention.first, mention.last + 1)}
+        rest = {word for at, word in enumerate(words) if at not in spans}
+        holders = [profile for profile in asked.profiles if profile.column(level.column) is not None]
+        if not level.rivals and len(holders) == 1 and rest <= _COUNTING:
+            yield RowsWith(file=holders[0].name, column=level.column, level=level.level)
 
 
 def _each(asked: Asked, words: re.Pattern[str]) -> Iterable[OneFile]:
