@@ -9,7 +9,7 @@ JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 .DEFAULT_GOAL := help
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=25
 COVERAGE := --cov=engine --cov=storage --cov-branch --cov-report=term:skip-covered
-.PHONY: run test test-all coverage demo bench planner claims help lock check clean
+.PHONY: run test test-all coverage demo bench planner claims router help lock check clean
 
 run: $(VENV)/.ready  ## Start the app on http://127.0.0.1:8501
 	@$(BIN)/biodesk serve --port $(PORT)
@@ -37,6 +37,9 @@ bench: $(VENV)/.ready-test  ## Measure against bare scripts and peers; JSON unde
 
 planner: $(VENV)/.ready  ## Train the chooser from the example questions
 	@$(BIN)/python scripts/train_planner.py
+
+router: $(VENV)/.ready  ## Train the router of strategies from its example tasks
+	@$(BIN)/python scripts/train_router.py
 
 claims: $(VENV)/.ready  ## Train the readers of claims from their sentences
 	@$(BIN)/python scripts/train_claims.py

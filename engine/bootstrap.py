@@ -17,10 +17,9 @@ from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, Proces
 from engine.adapters.system import RandomIds, SystemClock, environment
 from engine.adapters.warm_up import compiled_cache
 from engine.asking.corrections import Corrections
-from engine.asking.direct.answers import DirectAnswers
 from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
-from engine.asking.proposing import Proposing
+from engine.asking.router import Router
 from engine.asking.suggestions import Suggestions
 from engine.errors import ModelUnavailable, StorageError, UserError
 from engine.knowledge.service import KnowledgeBase, open_knowledge
@@ -53,6 +52,9 @@ from engine.steps.ending import Ending
 from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
+from engine.strategies.proposing import Proposing
+from engine.strategies.react.sources import all_lookups
+from engine.strategies.react.strategy import ReactStrategy
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.database import Database
 from storage.graph.store import DuckGraphStore
@@ -208,12 +210,14 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
     titles = {spec.name: spec.title for spec in registry}
     remembering = Remembering(settings=settings, memory=memory, knowledge=knowledge, titles=titles)
     maker = PlanMaker(planner, memory, finder, registry, store)
+    router = Router(embeddings.embedder.embed if embeddings else None)
+    react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner))
     orchestrator = Orchestrator(
         records=records,
         queue=queue,
         locks=locks,
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
-        proposing=Proposing(records, corrections, DirectAnswers(records, registry, knowledge, memory, planner), maker),
+        proposing=Proposing(records, corrections, router, react, maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps),
         ending=Ending(records, registry, knowledge.claims, remembering, finder.forget_usage),
     )
@@ -302,6 +306,12 @@ def make_sandbox(settings: Settings, scratch: Path) -> Sandbox:
     # Compiled numba functions and the font list are the same for every workspace of this account.
     modules = PRELOAD + PRELOAD_SINGLE_CELL
     return ProcessSandbox(scratch, use_bubblewrap=wanted, preload=modules, cache=compiled_cache(), hidden=hidden)
+
+
+def make_router(settings: Settings) -> Router:
+    """Return what chooses the strategy of a question."""
+    embedder = load_embedder(settings.embedding_model)
+    return Router(embedder.embed if embedder is not None else None)
 
 
 def make_profiler() -> Profiler:

@@ -7,7 +7,7 @@
     end      write the report -> check its claims -> remember -> say that it is over
     resume   after a kill or a cancel: what succeeded is kept, the rest runs
 
-Each stage is an object with one method: `engine.asking.proposing`, `engine.strategies.dag`, `engine.steps.ending`.
+Each stage is an object with one method: `engine.strategies.proposing`, `engine.strategies.dag`, `engine.steps.ending`.
 Every stage writes events (`engine.domain.events`) and stores its result before the next begins, so a run can be
 watched from anywhere and picked up after any interruption. `_work` is the one border where errors of a run are turned
 into its status.
@@ -22,7 +22,6 @@ from pathlib import Path
 
 from engine.asking.edits import chosen_now
 from engine.asking.plan_desk import Choices, PlanDesk
-from engine.asking.proposing import Proposing
 from engine.asking.router import require_question
 from engine.domain.events import ErrorRaised, RunCancelled, RunInterrupted, RunQueued, RunResumed
 from engine.domain.plan import TaskDag, WayOn
@@ -35,6 +34,7 @@ from engine.runs.queue import RunQueue
 from engine.runs.records import RunRecords
 from engine.steps.ending import Ending
 from engine.strategies.dag import DagStrategy
+from engine.strategies.proposing import Proposing
 
 Stage = Callable[[RunRecord, CancelToken], None]
 

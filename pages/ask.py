@@ -336,7 +336,7 @@ def _route_chip(view: RunView) -> None:
     route = view.route
     name = STRATEGIES.get(route.strategy, route.strategy)
     reasons = " ".join(route.reasons)
-    fields = f" Fields: {', '.join(route.domains)}." if route.domains else ""
+    fields = f" Fields: {', '.join(name.replace('_', ' ') for name in route.domains)}." if route.domains else ""
     chosen = {"heuristic": "Chosen by rule.", "model": "Chosen by a model.", "forced": "Chosen by you."}[route.method]
     st.badge(
         name,  # without the route's confidence, which says nothing of whether the plan is right

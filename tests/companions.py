@@ -7,10 +7,9 @@ from typing import Any
 
 from engine.adapters.fakes import CountingIds, FrozenClock
 from engine.asking.corrections import Corrections
-from engine.asking.direct.answers import DirectAnswers
 from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
-from engine.asking.proposing import Proposing
+from engine.asking.router import Router
 from engine.data.service import LocalProfiler
 from engine.knowledge.service import open_knowledge
 from engine.memory.door import MemoryDoor
@@ -32,6 +31,9 @@ from engine.steps.ending import Ending
 from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
+from engine.strategies.proposing import Proposing
+from engine.strategies.react.sources import all_lookups
+from engine.strategies.react.strategy import ReactStrategy
 from engine.toolbox.registry import builtin_tools
 from storage.graph.twin import GraphStoreTwin
 from storage.memory.conversations_twin import ConversationsTwin
@@ -63,13 +65,14 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
     queue, locks, planner = RunQueue(workers=1, size=5), RunLocks(), Planner(registry)
     corrections = Corrections(CorrectionsTwin(), LocalProfiler())
     maker = PlanMaker(planner, memory, finder, registry, store)
+    react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner))
     executor = Executor(registry=registry, sandbox=sandbox, records=records, scratch=folder / "runs")
     return Orchestrator(
         records=records,
         queue=queue,
         locks=locks,
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
-        proposing=Proposing(records, corrections, DirectAnswers(records, registry, knowledge, memory, planner), maker),
+        proposing=Proposing(records, corrections, Router(), react, maker),
         strategy=DagStrategy(records, executor, workers=1),
         ending=Ending(
             records, registry, knowledge.claims, Remembering(settings, memory, knowledge, {}), finder.forget_usage

@@ -17,6 +17,7 @@ from engine.api.without_workspace import (
     preview_graph_files,
     profile_paths,
     public_sources,
+    route_of,
     sandbox_self_test,
     term_types,
     workspace_state,
@@ -26,7 +27,7 @@ from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EdgeType, Neighbourhood, NodeType
 from engine.domain.plan import TaskDag, WayOn
 from engine.domain.profile import Profile
-from engine.domain.results import RunRecord
+from engine.domain.results import Route, RunRecord
 from engine.domain.run_view import Conversation, RunView
 from engine.errors import (
     DataError,
@@ -62,6 +63,7 @@ __all__ = [
     "NotFoundError",
     "PlanError",
     "Profile",
+    "Route",
     "RunRecord",
     "RunView",
     "SandboxUnavailable",
@@ -84,6 +86,7 @@ __all__ = [
     "public_sources",
     "read_plan",
     "request_cancel",
+    "route_of",
     "sandbox_self_test",
     "shown_cells",
     "term_types",

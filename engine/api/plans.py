@@ -9,14 +9,15 @@ from typing import Any
 from engine.api.calls import passed_on
 from engine.api.data import DataCalls
 from engine.api.runs import RunCalls
+from engine.asking.domains import domains_of
 from engine.asking.edits import of_rows, set_params, settled_by_hand, sides_apart
 from engine.asking.plan_desk import PlanDesk
-from engine.asking.router import route
+from engine.asking.router import require_question
 from engine.data.catalogue import accepts
 from engine.domain.brief import GoalBrief
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
-from engine.domain.results import Issue
+from engine.domain.results import Issue, Route
 from engine.planning.telling.brief import briefs
 from engine.planning.telling.kept import kept_rows
 from engine.text.codes import meanings
@@ -32,7 +33,16 @@ class PlanCalls(DataCalls, RunCalls):
 
     def domains_of(self, question: str) -> list[str]:
         """Return the fields a question belongs to, the hint the planner gives to memory and to the search for tools."""
-        return list(route(question, []).domains)
+        return domains_of(question)
+
+    def route(self, task: str) -> Route:
+        """Return which strategy answers a task, and why, by its wording.
+
+        Raises:
+            UserError: for an empty task.
+        """
+        require_question(task)
+        return self._parts.orchestrator.proposing.router.route(task)
 
     def plan(
         self,

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.bootstrap import make_profiler, make_sandbox, workspace_holder
+from engine.asking.router import require_question
+from engine.bootstrap import make_profiler, make_router, make_sandbox, workspace_holder
 from engine.domain.knowledge import NodeType
 from engine.domain.profile import Profile
+from engine.domain.results import Route
 from engine.domain.toolspec import ToolSpec
-from engine.errors import SandboxUnavailable
+from engine.errors import PlanError, SandboxUnavailable
+from engine.planning.planner import Planner
 from engine.ports.sandbox import Sandbox
-from engine.settings import Settings
+from engine.settings import Settings, load_settings
 from engine.toolbox.analyses import Analysis, load_analyses
 from engine.toolbox.registry import builtin_tools
 
@@ -26,6 +29,27 @@ def profile_paths(paths: Sequence[Path | str]) -> list[Profile]:
     """
     with contextlib.closing(make_profiler()) as profiler:
         return profiler.look([Path(path) for path in paths])
+
+
+def route_of(task: str, data: Sequence[Path | str] = (), **settings: Any) -> Route:
+    """Return which strategy answers a task, and why, without opening a workspace; settings as in `open_engine`.
+
+    Raises:
+        UserError: for an empty task.
+        DataError: when a file cannot be read.
+    """
+    require_question(task)
+    router = make_router(load_settings(**settings)[0])
+    profiles = profile_paths(data) if data else []
+    plans = True
+    if profiles:
+        try:
+            plan = Planner(builtin_tools(), router.embed).plan(task, profiles).plan
+            # A plan that has to ask whether it is meant at all, and not only which column, is no evidence.
+            plans = not any(question.blocking and not question.param for question in plan.open_questions)
+        except PlanError:
+            plans = False
+    return router.route(task, profiles, plans=plans)
 
 
 def builtin_tool_specs() -> list[ToolSpec]:

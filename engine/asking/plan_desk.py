@@ -12,7 +12,7 @@ from engine.asking.choices import goes_alone, others_kept, set_for_goal
 from engine.asking.corrections import Corrections
 from engine.asking.edits import changes_between, chosen_now, kept_by_hand, of_rows, settled_by_hand, sides_apart
 from engine.asking.proposed_plan import PlanMaker
-from engine.asking.router import require_analysis, require_question, route
+from engine.asking.router import by_name, require_analysis, require_question
 from engine.domain.events import PlanApproved, PlanEdited, PlanProposed
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
@@ -68,10 +68,10 @@ class PlanDesk:
         """
         require_question(question, analysis=analysis)
         profiles = self.corrections.profile([Path(path) for path in data], columns)
-        way, user = route(question, profiles), user or self.records.user
         made = self.maker.make(
-            question, profiles, way, changes or {}, analysis=analysis, conversation=conversation, user=user
-        )
+            question, profiles, changes or {}, analysis=analysis, conversation=conversation,
+            user=user or self.records.user,
+        )  # fmt: skip
         return made.plan, profiles
 
     def replan(
@@ -106,7 +106,6 @@ class PlanDesk:
                     "analysis": analysis,
                     "alone": alone or record.alone,
                     "chosen": picked,
-                    "route": route(record.question, profiles),
                     "profiles_sha256": self.records.keep_profiles(profiles),
                 }
             )
@@ -194,7 +193,7 @@ class PlanDesk:
             user=user,
             parent=parent,
             fresh_nodes=list(fresh_nodes),
-            route=route(plan.question, [], forced="dag"),
+            route=by_name(plan.question, "dag"),
             profiles_sha256=self.records.stored(parent).profiles_sha256 if parent else "",
             approved_version=plan.version if run_now else 0,
             status="queued" if run_now else "awaiting_approval",

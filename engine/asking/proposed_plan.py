@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from engine.asking.conversation import plans_before
+from engine.asking.domains import domains_of
 from engine.asking.edits import set_params
 from engine.asking.from_memory import apply_recall
 from engine.domain.events import EngineEvent, MemoryRecalled, ToolsRetrieved, WarningRaised
 from engine.domain.memory import EpisodicContext
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
-from engine.domain.results import Route, RunRecord
+from engine.domain.results import RunRecord
 from engine.domain.retrieval import ToolSearch
 from engine.memory.service import Memory
 from engine.planning.planner import Planner
@@ -84,7 +85,6 @@ class PlanMaker:
         return self.make(
             record.question,
             profiles,
-            record.route,
             record.changes,
             analysis=record.analysis,
             conversation="" if record.alone else record.conversation,
@@ -97,7 +97,6 @@ class PlanMaker:
         self,
         question: str,
         profiles: list[Profile],
-        route: Route | None,
         changes: Mapping[str, str],
         *,
         analysis: str = "",
@@ -113,7 +112,6 @@ class PlanMaker:
         Args:
             question: what is asked.
             profiles: what the files can serve as.
-            route: the way chosen, whose fields are a hint to memory and search.
             changes: `NODE.PARAM` -> value as text, set with the question; it is set before memory is asked, which
                 leaves alone what is settled.
             analysis: the id of the analysis to plan as; "" to let the planner choose.
@@ -128,7 +126,7 @@ class PlanMaker:
         """
         faults: list[str] = []
         kinds = {guess.type.value for profile in profiles for guess in profile.types}
-        domains = route.domains if route else []
+        domains = domains_of(question, profiles)
         recalled = _unless_it_fails(
             lambda: self.memory.recalling.context(question, domains=domains),
             "Past analyses could not be recalled",

@@ -309,6 +309,7 @@ def demo(options: argparse.Namespace) -> int:
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "ask": ask,
     "plan": plans.plan,
+    "route": plans.route,
     "analyses": plans.analyses,
     "run": run,
     "resume": resume,

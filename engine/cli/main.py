@@ -97,6 +97,9 @@ def build_parser() -> argparse.ArgumentParser:
     plan.add_argument(
         "--batch", metavar="FILE.jsonl", help='plan every line {"question", "data": [...]}; one JSON a line on stdout'
     )
+    route = add("route", "Say which strategy answers a task, and why.")
+    route.add_argument("task")
+    data(route)
     analyses = add("analyses", "What can be asked.")
     asked = analyses.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
     asked.add_parser("list", parents=[common], help="list what can be asked, by field")

@@ -167,7 +167,16 @@ def _files(asked: dict[str, Any]) -> list[str]:
     return data
 
 
-# ==== what can be asked ====
+# ==== which way, and what can be asked ====
+
+
+def route(options: argparse.Namespace) -> int:
+    """Say which strategy answers a task; opens no workspace."""
+    from engine.api import route_of
+
+    paths = [Path(path) for group in options.data for path in group]
+    chosen = route_of(options.task, paths, workspace=options.workspace)
+    return emit(options, chosen.model_dump(mode="json"), show_plan.route_text(chosen))
 
 
 def analyses(options: argparse.Namespace) -> int:

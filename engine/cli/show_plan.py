@@ -9,6 +9,14 @@ from typing import Any
 _WIDTH = 100
 
 
+def route_text(route: Any) -> str:
+    """Return which strategy answers a task, with the reasons."""
+    lines = [f"{route.strategy}  (confidence {route.confidence:.2f}, {route.method})"]
+    lines += textwrap.wrap(" ".join(route.reasons), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    lines.append(f"  complexity {route.complexity:g}, about {route.estimated_steps} step(s)")
+    return "\n".join([*lines, *([f"  fields: {', '.join(route.domains)}"] if route.domains else [])])
+
+
 def plan_text(plan: Any, goals: Sequence[Any] = ()) -> str:
     """Return a plan: its goals in words, what was understood, steps with reasons, warnings and open questions."""
     lines = [f"Plan {plan.version} for: {plan.question}", *filter(None, [plan.follows]), ""]

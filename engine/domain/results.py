@@ -127,16 +127,21 @@ class Usage(Value):
     seconds: float = 0.0
 
 
+Strategy = Literal["react", "dag", "mcts", "panel", "tournament"]
+
+
 class Route(Value):
     """Which strategy answers a question, and why."""
 
-    strategy: Literal["react", "dag", "mcts", "panel", "tournament"]
+    strategy: Strategy
     confidence: float
     method: Literal["heuristic", "model", "forced"]
     reasons: list[str] = []
     complexity: float = 0.0
     estimated_steps: int = 1
     domains: list[str] = []
+    worded_as: Strategy | None = None
+    """The strategy that the wording asks for, where what came with the question decided for another."""
 
 
 class RunRecord(Value):

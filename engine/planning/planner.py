@@ -122,10 +122,10 @@ class Planner:
                 break
         return list(found.values())
 
-    def is_of_data(self, question: str, profiles: list[Profile]) -> bool:
-        """Say whether a question names columns or levels of the files."""
-        data = Data.of(profiles)
-        return bool(data.sheets) and bool(self._catalogue.read(question, data).mentions)
+    def read(self, question: str, profiles: Sequence[Profile]) -> Reading | None:
+        """Return what a question says of the files as they are, None where none of them is a table."""
+        data = Data.of(list(profiles))
+        return self._catalogue.read(question, data) if data.sheets else None
 
     def offers(self) -> list[str]:
         """Return what can be computed from files, a line for each field."""

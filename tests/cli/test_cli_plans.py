@@ -212,3 +212,13 @@ def test_an_analysis_that_no_tool_answers_says_so(call):
     assert "none yet" in call("analyses", "show", unanswered)[1]
     line = next(text for text in call("analyses")[1].splitlines() if text.split()[:1] == [unanswered])
     assert line.endswith("(no tool yet)")
+
+
+def test_route_says_which_strategy_and_why_and_opens_no_workspace(call):
+    code, stdout, _ = call("route", "Which combination of the six settings should we try next?", "--json")
+    route = json.loads(stdout)
+    assert code == 0
+    assert (route["strategy"], route["method"]) == ("mcts", "heuristic")
+    assert {"confidence", "reasons", "complexity", "estimated_steps", "domains"} <= route.keys()
+    assert call("route", "what does TP53 bind")[1].startswith("react  (confidence ")
+    assert call("route", "??", "--json")[0] == 2

@@ -45,7 +45,7 @@ def load_methods() -> list[Operation]:
     return methods_of(files("engine.retrieval").joinpath("data", "methods.tsv").read_text(encoding="utf-8"))
 
 
-def methods_of(table: str) -> list[Method]:
+def methods_of(table: str) -> list[Operation]:
     """Return the methods of a table.
 
     Raises:

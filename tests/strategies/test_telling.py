@@ -10,14 +10,14 @@ import scipy.stats
 from growth_data import write_growth
 
 from engine.api import open_engine
-from engine.asking.direct.known import asks_what_is_known
-from engine.asking.direct.last_answer import LastAnswer, asked_of_answer
-from engine.asking.direct.whereabouts import Whereabouts
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.report import Answer, MethodStep, Report
 from engine.domain.results import Artifact, NodeResult
+from engine.strategies.react.last_answer import LastAnswer, asked_of_answer
+from engine.strategies.react.whereabouts import Whereabouts
+from engine.strategies.react.wording import asks_what_is_known
 from engine.toolbox.registry import builtin_tools
 from storage.runs.artifacts_twin import ArtifactsTwin
 

@@ -1,1 +1,0 @@
-"""Answers that need no plan."""

@@ -1,0 +1,111 @@
+"""The first stage of a run: its files are looked at, a strategy is chosen, and it gives a plan or an answer."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.asking.corrections import Corrections
+from engine.asking.proposed_plan import PlanMaker, ProposedPlan
+from engine.asking.router import HERE, INSTEAD, SURE, WAYS, Router
+from engine.domain.events import PlanProposed, RouteChosen
+from engine.domain.plan import TaskDag
+from engine.domain.profile import Profile
+from engine.domain.report import Report
+from engine.domain.results import Route, RunRecord
+from engine.errors import PlanError
+from engine.runs.inputs import keep_inputs
+from engine.runs.records import RunRecords
+from engine.strategies.react.strategy import ReactStrategy
+
+_log = logging.getLogger(__name__)
+_NO_FILES = "No data file came with the question, so nothing was computed: this is what the desk holds of it."
+
+
+@dataclass(frozen=True, slots=True)
+class Proposing:
+    """From a question to what is proposed for it."""
+
+    records: RunRecords
+    corrections: Corrections
+    router: Router
+    react: ReactStrategy
+    maker: PlanMaker
+
+    def propose(self, record: RunRecord, strategy: str) -> tuple[RunRecord, TaskDag | Report]:
+        """Return a run's record as it is now, and the plan of its question (stored) or its answer (not stored).
+
+        Raises:
+            PlanError: when the question cannot be planned and nothing is known of it.
+            DataError: when none of its files can be used.
+        """
+        run_id = record.run_id
+        record = self.records.update(self.records.stored(run_id), status="planning")
+        profiles = self.corrections.profile([Path(path) for path in record.data])
+        told = self.react.at_once(record, profiles) if strategy != "dag" else None
+        chosen = self.router.route(record.question, profiles, forced=strategy, told=told is not None)
+        kept = {"route": chosen, "profiles_sha256": self.records.keep_profiles(profiles)}
+        record = self.records.update(record, RouteChosen(run_id=run_id, route=chosen), **kept)
+        if told is not None:
+            return record, told
+        if strategy == "react":
+            return record, self._looked_up(record, profiles)
+        try:
+            proposal = self.maker.for_run(record, profiles)
+        except PlanError as err:
+            return self._instead(record, profiles, chosen, err)
+        return record, self._stored(record, proposal, _missing(chosen))
+
+    def _stored(self, record: RunRecord, proposal: ProposedPlan, missing: str) -> TaskDag:
+        run_id = record.run_id
+        for event in proposal.events(run_id):
+            self.records.log.emit(event)
+        told = (
+            f"The question is worded like one for {missing}, which is not in this version: this is a plan on the data."
+        )
+        warnings = [*([told] if missing else []), *proposal.plan.warnings]
+        plan = proposal.plan.model_copy(update={"version": 1, "warnings": warnings})
+        keep_inputs(plan, self.records.artifacts)
+        self.records.log.with_plan(run_id, plan, PlanProposed(run_id=run_id, plan=plan))
+        return plan
+
+    def _looked_up(self, record: RunRecord, profiles: list[Profile]) -> Report:
+        answer = self.react.answer(record, profiles, by_name=True)
+        if answer is None:
+            message = "No look-up answers this: graph, facts, past analyses, runs and files say nothing of it."
+            advice = "Name what is looked for, or let the desk choose the way (--strategy auto)."
+            raise PlanError(message, advice=advice)
+        return answer
+
+    def _instead(
+        self, record: RunRecord, profiles: list[Profile], chosen: Route, err: PlanError
+    ) -> tuple[RunRecord, Report]:
+        """Return what look-ups say of a question that could not be planned.
+
+        Raises:
+            PlanError: when they say nothing; it names the strategy that the question is for where that is not here.
+        """
+        missing = _missing(chosen)
+        way = f"What this asks for, {missing}, is not in this version. " if missing else ""
+        answer = self.react.answer(record, profiles, opening="" if record.data else f"{way}{_NO_FILES}")
+        if answer is None:
+            if not missing:
+                raise err
+            raise PlanError(
+                f"{way}As a plan it was refused: {err.message}",
+                advice=" ".join(filter(None, (INSTEAD, err.advice))),
+                details=err.details,
+            ) from err
+        _log.info("Run %s is answered from what is known: %s", record.run_id, err.message)
+        reasons = [*chosen.reasons, f"It could not be planned ({err.message}), so what is known was looked up."]
+        react = chosen.model_copy(update={"strategy": "react", "reasons": reasons, "estimated_steps": 1})
+        rerouted = RouteChosen(run_id=record.run_id, route=react)
+        return self.records.update(record, rerouted, route=react), answer
+
+
+def _missing(chosen: Route) -> str:
+    """Return what a question is surely worded for and this version does not give, in words, or ""."""
+    worded = chosen.worded_as or chosen.strategy
+    sure = chosen.worded_as is not None or chosen.confidence >= SURE
+    return WAYS[worded] if sure and worded not in HERE and chosen.method != "forced" else ""
