@@ -7,7 +7,7 @@ those see that only want an answer; the layer above (`engine.models`) makes one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from engine.ports.cancel import CancelToken
@@ -89,6 +89,22 @@ class TextPiece:
 
     text: str
     channel: Literal["text", "reasoning"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAddress:
+    """Where a model is asked and how."""
+
+    name: str
+    """Provider and model, as in the settings."""
+    model: str
+    """The model as its server names it."""
+    through: Literal["openai", "litellm"]
+    """The OpenAI protocol spoken directly, or LiteLLM."""
+    base_url: str = ""
+    key: str = field(default="", repr=False)
+    options: tuple[tuple[str, Any], ...] = ()
+    """What LiteLLM needs besides, e.g. `api_version`."""
 
 
 class ChatProvider(Protocol):
