@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from engine.adapters.embedding import load_embedder
 from engine.adapters.process_profiler import ProcessProfiler
@@ -20,14 +21,18 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.proposing import Proposing
 from engine.asking.suggestions import Suggestions
-from engine.errors import ModelUnavailable, StorageError, UserError
+from engine.errors import ModelUnavailable, StorageError
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.facts.memory import SemanticMemory
 from engine.memory.service import Memory
 from engine.memory.working.memory import WorkingMemory, resolve_budget
+from engine.models.roster import Target, targets
+from engine.models.service import Models
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
+from engine.ports.chat import ChatProvider, ModelAddress, Role
+from engine.ports.model_calls import ModelCallStore
 from engine.ports.profiler import Profiler
 from engine.ports.sandbox import Limits, Sandbox
 from engine.ports.system import Clock, IdSource
@@ -48,12 +53,15 @@ from engine.steps.ending import Ending
 from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
+from engine.text.redaction import Redactor
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.database import Database
 from storage.graph.store import DuckGraphStore
 from storage.memory.conversations import DuckConversations
 from storage.memory.episodes import DuckEpisodes
 from storage.memory.facts import DuckFacts
+from storage.models.calls import DuckModelCalls
+from storage.models.twin import ModelCallsTwin
 from storage.runs.artifacts import FileArtifacts
 from storage.runs.corrections import DuckCorrections
 from storage.runs.store import DuckRunStore
@@ -78,6 +86,7 @@ class Parts:
     registry: ToolRegistry
     knowledge: KnowledgeBase
     memory: Memory
+    models: Models
     finder: ToolFinder
     orchestrator: Orchestrator
     deleting: Deleting
@@ -92,7 +101,8 @@ class Parts:
         """Stop the runs, write what waits and release the workspace; one that fails to close keeps no other open."""
         with ExitStack() as closing:  # the last that is pushed is the first that is closed
             # What warms up ends once the worker that it may wait for is gone; no thread may outlive the database.
-            threads = (self.suggestions, self.imports, self.requests, self.queue, self.records.log, self.sandbox)
+            asking = (self.suggestions, self.imports, self.requests, self.models)
+            threads = (*asking, self.queue, self.records.log, self.sandbox)
             others = (self.profiler, self.vectors, self.warming, self.records.store, self.database, self.workspace)
             for part in reversed((*threads, *others)):
                 closing.callback(part.close)
@@ -104,13 +114,12 @@ def build(settings: Settings) -> Parts:
     Raises:
         WorkspaceInUse: when another process holds the workspace.
         StorageError: when it cannot be read or written.
+        UserError: for a model that is named wrongly.
     """
-    if settings.model != "offline":
-        message = f"The model {settings.model!r} cannot be used: this version works with its built-in planner only."
-        raise UserError(message, advice="Use --model offline or leave the setting out.")
+    roster = _roster(settings)  # a wrong name is said before anything is opened
     workspace = _open(settings)
     try:
-        return _connect(settings, workspace)
+        return _connect(settings, workspace, roster)
     except BaseException:
         workspace.close()
         raise
@@ -130,7 +139,7 @@ def try_workspace(settings: Settings) -> None:
     _open(settings).close()
 
 
-def _connect(settings: Settings, workspace: Workspace) -> Parts:
+def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Parts:
     clock, ids, registry = SystemClock(), RandomIds(), builtin_tools()
     read_only = workspace.read_only
     artifacts = FileArtifacts(workspace.artifacts, read_only=read_only)
@@ -180,6 +189,7 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         slots=threading.BoundedSemaphore(settings.parallel_steps),
     )
     planner = Planner(registry, embeddings.embedder.embed if embeddings else None)
+    models = make_models(settings, roster, ModelCallsTwin() if read_only else DuckModelCalls(database), clock)
     locks = RunLocks()
     corrections = Corrections(DuckCorrections(database), profiler)
     remembering = Remembering(settings=settings, memory=memory, titles={spec.name: spec.title for spec in registry})
@@ -191,11 +201,16 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
         proposing=Proposing(records, corrections, DirectAnswers(records, registry, knowledge, memory, planner), maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps),
-        ending=Ending(records, registry, knowledge, remembering, finder.forget_usage),
+        ending=Ending(records, registry, knowledge, remembering, finder.forget_usage, models.usage),
     )
+
+    def forget(run_id: str) -> None:
+        remembering.forget(run_id)
+        models.forget_answers(run_id)
+
     if not read_only:
         mark_interrupted(records, workspace.runs)
-    companions = [finder.warm, planner.warm, memory.episodic.warm, knowledge.view, knowledge.linker]
+    companions = [finder.warm, planner.warm, memory.episodic.warm, knowledge.view, knowledge.linker, models.warm]
     return Parts(
         settings=settings,
         workspace=workspace,
@@ -210,15 +225,74 @@ def _connect(settings: Settings, workspace: Workspace) -> Parts:
         registry=registry,
         knowledge=knowledge,
         memory=memory,
+        models=models,
         finder=finder,
         orchestrator=orchestrator,
-        deleting=Deleting(records, queue, locks, remembering.forget, workspace.folder / "uploads"),
+        deleting=Deleting(records, queue, locks, forget, workspace.folder / "uploads"),
         suggestions=Suggestions(),
         imports=ImportRunner(),
         vectors=vectors,
         companions=companions,
         warming=Warming([profiler.warm, sandbox.warm, *companions] if settings.warm_workers and not read_only else []),
     )
+
+
+Roster = dict[Role, tuple[Target, ...]]
+"""The models of each role, first choice first."""
+
+
+def _roster(settings: Settings) -> Roster:
+    """Return the models that the settings name; without any, nothing of the clients is imported."""
+    if settings.offline:
+        return {}
+    from engine.adapters.models.litellm_build import price_table
+
+    return targets(settings, price_table)
+
+
+def make_models(settings: Settings, roster: Roster, store: ModelCallStore, clock: Clock) -> Models:
+    """Return the layer of language models."""
+    redact = Redactor()
+    if not roster:
+        return Models(roster={}, connect=_no_model, store=store, clock=clock, settings=settings, redact=redact)
+    from engine.adapters.models.connect import Connections, warm
+
+    connections = Connections(redact)
+    return Models(
+        roster=roster,
+        connect=connections.to,
+        store=store,
+        clock=clock,
+        settings=settings,
+        redact=redact,
+        when_warmed=lambda: warm(target.address for chain in roster.values() for target in chain),
+        when_closed=connections.close,
+    )
+
+
+def _no_model(address: ModelAddress) -> ChatProvider:
+    raise ModelUnavailable(f"There is no model {address.name}.", reached=False)
+
+
+def model_state(settings: Settings, *, test: bool) -> dict[str, Any]:
+    """Return the models of each role, which LiteLLM is here, and with `test` what each model says when asked a word."""
+    from engine.adapters.models.litellm_build import build as litellm_build
+
+    models = make_models(settings, _roster(settings), ModelCallsTwin(), SystemClock())
+    try:
+        tests = {role: models.test(role) for role in models.roster if test and models.has(role)}
+        return {"roles": models.describe(), "litellm": litellm_build(), "tests": tests}
+    finally:
+        models.close()
+
+
+def serve_mailbox(folder: Path, port: int, tell: Callable[[str], object]) -> None:
+    """Be a model whose answers somebody writes into a folder, until interrupted."""
+    from engine.adapters.models.mailbox import Mailbox
+
+    with Mailbox(folder, port, tell) as mailbox:
+        tell(f"A model listens on http://127.0.0.1:{mailbox.port}/v1; its questions and answers are in {folder}.")
+        mailbox.serve_forever()
 
 
 def make_embeddings(settings: Settings, vectors: LanceVectors) -> CachedEmbeddings | None:

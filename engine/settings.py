@@ -19,6 +19,9 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from engine.domain.models import ModelFacts, ModelServer
 from engine.errors import UserError
 
+MODEL_SETTINGS = ("model", "model_reasoning", "model_coder", "model_fast", "model_judge")
+"""The settings that name models."""
+
 
 class Settings(BaseSettings):
     """The settings tree. Unknown keys in `settings.toml` are refused, so a typing error is noticed."""
@@ -109,6 +112,11 @@ class Settings(BaseSettings):
     starter_knowledge: bool = True
     """Load the starter graph into a new workspace."""
 
+    @property
+    def offline(self) -> bool:
+        """True when no role has a model."""
+        return {getattr(self, name) or self.model for name in MODEL_SETTINGS[1:]} == {"offline"}
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -153,7 +161,7 @@ def load_settings(**command_line: Any) -> tuple[Settings, dict[str, str]]:
             raise UserError(message, advice="Remove `workspace` from it; use --workspace or BIODESK_WORKSPACE instead.")
         merged = {key: value for key, value in from_file.items() if key not in environment} | given
         if "model" in given:  # a model named with the command is meant for all that it does
-            given |= dict.fromkeys(("model_reasoning", "model_coder", "model_fast", "model_judge"), "") | given
+            given = dict.fromkeys(MODEL_SETTINGS, "") | given
             merged |= given
         merged["workspace"] = workspace.absolute()
         settings = Settings(**merged)

@@ -12,6 +12,7 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.proposing import Proposing
 from engine.data.service import LocalProfiler
+from engine.domain.results import Usage
 from engine.knowledge.service import KnowledgeBase
 from engine.memory.episodes.memory import EpisodicMemory
 from engine.memory.facts.memory import SemanticMemory
@@ -69,5 +70,12 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
         proposing=Proposing(records, corrections, DirectAnswers(records, registry, knowledge, memory, planner), maker),
         strategy=DagStrategy(records, executor, workers=1),
-        ending=Ending(records, registry, knowledge, Remembering(settings, memory, {}), finder.forget_usage),
+        ending=Ending(
+            records,
+            registry,
+            knowledge,
+            Remembering(settings, memory, {}),
+            finder.forget_usage,
+            lambda run_id, seconds: Usage(seconds=round(seconds, 3)),
+        ),
     )

@@ -10,6 +10,7 @@ from engine.api.conversations import ConversationCalls
 from engine.api.imports import ImportCalls
 from engine.api.knowledge import KnowledgeCalls
 from engine.api.memory import MemoryCalls
+from engine.api.models import ModelCalls
 from engine.api.plans import PlanCalls
 from engine.api.reports import ReportCalls
 from engine.bootstrap import Parts, build
@@ -27,6 +28,8 @@ class Engine(PlanCalls, ConversationCalls, ReportCalls):
         """What is remembered: past analyses, facts, conversations."""
         self.catalogue = CatalogueCalls(parts)
         """Every tool that can be found, and the imported catalogues."""
+        self.models = ModelCalls(parts)
+        """Language models: which there are, whether they answer, what they cost."""
         self.imports = ImportCalls(parts)
         """Imports in the background: how far the one that is going on is, and what became of it."""
 

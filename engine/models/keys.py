@@ -20,6 +20,10 @@ from engine.text.redaction import masked
 SERVICE = "biodesk"
 """Under this name the operating system's keyring holds keys, with the server's name as the account."""
 
+_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
+_LONG = 16
+"""A shorter value may be an ordinary word, which must not vanish from prompts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -53,6 +57,15 @@ def key_for(server: str, key_env: str = "") -> Key:
     if value := _from_file(path).get(server, ""):
         return Key(value, str(path))
     return Key()
+
+
+def secrets_around() -> list[str]:
+    """Return the values of the environment that are called keys, tokens, secrets or passwords.
+
+    LiteLLM finds some by itself, and none of them has a place in a prompt or a message.
+    """
+    found = [value.strip() for name, value in os.environ.items() if _SECRET.search(name)]
+    return [value for value in found if len(value) >= _LONG]
 
 
 def _from_keyring(server: str) -> str:

@@ -21,6 +21,7 @@ from engine.models.budget import Budget, limits_of
 from engine.models.caller import Ask, Caller, clean
 from engine.models.chain import ask_in_turn
 from engine.models.guard import cost_of_tools, fit, input_budget
+from engine.models.keys import secrets_around
 from engine.models.reading import Schema, correction, instruction
 from engine.models.roster import ROLES, Target
 from engine.models.scope import Scope
@@ -53,6 +54,7 @@ class Models:
     clock: Clock
     settings: Settings
     redact: Redactor
+    when_warmed: Callable[[], object] = lambda: None
     when_closed: Callable[[], object] = lambda: None
     _providers: dict[str, ChatProvider] = field(default_factory=dict, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
@@ -60,7 +62,9 @@ class Models:
 
     def __post_init__(self) -> None:
         """Learn the keys that must never be seen."""
-        self.redact.know(target.key.value for chain in self.roster.values() for target in chain)
+        if self.roster:
+            self.redact.know(target.key.value for chain in self.roster.values() for target in chain)
+            self.redact.know(secrets_around())
         budget = Budget(limits_of(self.settings), self.store)
         self._caller = Caller(self._provider, budget, self.clock, self.redact, self.settings.user)
 
@@ -195,6 +199,14 @@ class Models:
         """Return calls, newest first, of one run when it is named."""
         return self.store.calls(run_id, limit=limit)
 
+    def spent_today(self, user: str = "") -> ModelTotals:
+        """Return what a user's calls of this day (UTC) add up to."""
+        return self.store.totals("day", self.clock.now()[:10], user=user or self.settings.user)
+
+    def forget_answers(self, run_id: str | None = None) -> int:
+        """Forget the answers that a run made, or all, so that the same questions are asked anew; returns how many."""
+        return self.store.forget_answers(run_id)
+
     # ==== looking after ====
 
     def describe(self) -> dict[str, list[dict[str, Any]]]:
@@ -214,6 +226,10 @@ class Models:
         else:
             told = {"works": True, "says": answer.text.strip()[:80], "advice": "", "code": ""}
         return {"model": target.name, **told, "seconds": round(self.clock.monotonic() - began, 2)}
+
+    def warm(self) -> None:
+        """Load what the first question would wait for."""
+        self.when_warmed()
 
     def close(self) -> None:
         """End every request under way."""

@@ -9,7 +9,7 @@ import pytest
 
 from engine.bootstrap import Parts
 
-ORDER = ["suggestions", "imports", "requests", "queue", "log", "sandbox",
+ORDER = ["suggestions", "imports", "requests", "models", "queue", "log", "sandbox",
          "profiler", "vectors", "warming", "store", "database", "workspace"]  # fmt: skip
 
 

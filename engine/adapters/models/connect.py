@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import contextlib
 from collections.abc import Callable, Iterable
 
 from engine.adapters.models import litellm_chat
@@ -47,13 +47,7 @@ class Connections:
 
 
 def warm(addresses: Iterable[ModelAddress]) -> None:
-    """Import in the background what the first question would wait for; a fault shows when it is asked."""
-
-    def load() -> None:
-        try:
-            litellm_chat.load()
-        except ModelUnavailable:
-            return
-
+    """Import what the first question to these would wait for; a fault shows when one is asked."""
     if any(address.through == "litellm" for address in addresses):
-        threading.Thread(target=load, name="models-warm", daemon=True).start()
+        with contextlib.suppress(ModelUnavailable):
+            litellm_chat.load()
