@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PORT ?= 8501
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(max(1, os.cpu_count() or 1))')
 .DEFAULT_GOAL := help
-.PHONY: run test test-all demo bench planner claims help lock check clean
+.PHONY: run test test-all demo bench models planner claims help lock check clean
 
 run: $(VENV)/.ready  ## Start the app on http://127.0.0.1:8501
 	@$(BIN)/biodesk serve --port $(PORT)
@@ -34,6 +34,9 @@ planner: $(VENV)/.ready  ## Train the chooser from the example questions
 
 claims: $(VENV)/.ready  ## Train the readers of claims from their sentences
 	@$(BIN)/python scripts/train_claims.py
+
+models: $(VENV)/.ready  ## Install LiteLLM, for models of providers that do not speak the OpenAI protocol
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-models.lock
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

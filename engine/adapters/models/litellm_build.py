@@ -40,7 +40,7 @@ def build() -> dict[str, Any]:
         warnings.append(f"LiteLLM {version} steals credentials. Remove this environment and change your keys.")
     elif version and _numbers(version) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        warnings.append(f"LiteLLM {version} is older than {oldest} and is not used: `pip install 'biodesk[models]'`.")
+        warnings.append(f"LiteLLM {version} is older than {oldest} and is not used: `make models` installs another.")
     return {"version": version, "usable": bool(version) and not warnings, "warnings": warnings}
 
 
@@ -53,7 +53,7 @@ def require() -> None:
     found = build()
     if not found["version"]:
         message = "Models of this provider are asked through LiteLLM, which is not installed."
-        raise ModelUnavailable(message, advice="Install it: `pip install 'biodesk[models]'`.", reached=False)
+        raise ModelUnavailable(message, advice="`make models` in Biodesk's folder installs it.", reached=False)
     if not found["usable"]:
         raise ModelUnavailable(" ".join(found["warnings"]), advice="See docs/models.md.", reached=False)
 
