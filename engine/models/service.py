@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.domain.models import ModelCall, ModelTotals
 from engine.domain.results import Usage
-from engine.errors import AnswerInvalid, ModelUnavailable
+from engine.errors import AnswerInvalid, ModelTimedOut, ModelUnavailable
 from engine.models.answers import Answer, Question, from_kept, kept
 from engine.models.budget import Budget, limits_of
 from engine.models.caller import Ask, Caller, clean
@@ -144,7 +144,11 @@ class Models:
         told: list[ChatMessage] = []
         problems: tuple[str, ...] = ()
         for _ in range(1 + REPAIRS):
-            request, sent, note = self._request(target, question, told, until - self.clock.monotonic())
+            left = until - self.clock.monotonic()
+            if left <= 0:
+                message = f"The time is over before {target.name} could be asked once more."
+                raise ModelTimedOut(message, details={"problems": list(problems)}, reached=False)
+            request, sent, note = self._request(target, question, told, left)
             notes = (note,) if note else ()
             reply = self._caller.call(target, request, ask, sent=sent, notes=notes)
             answer, problems = question.judged(reply)
@@ -173,7 +177,7 @@ class Models:
             schema=schema,
             max_output_tokens=min(target.writes, question.output_tokens),
             temperature=question.temperature,
-            seconds=max(0.0, seconds),
+            seconds=seconds,
             idle_seconds=self.settings.model_idle_seconds,
         )
         return request, fitted.tokens + besides, fitted.note

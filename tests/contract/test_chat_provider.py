@@ -26,7 +26,7 @@ from model_server import (
     usage_chunk,
 )
 
-from engine.adapters.models.litellm_chat import LiteLLMModel
+from engine.adapters.models.litellm_chat import LiteLLMModel, load
 from engine.adapters.models.loop import LoopThread
 from engine.adapters.models.openai_http import OpenAIServer
 from engine.errors import (
@@ -73,6 +73,9 @@ def loop() -> Iterator[LoopThread]:
 def make(request: pytest.FixtureRequest, loop: LoopThread) -> Make:
     if request.param == "litellm" and importlib.util.find_spec("litellm") is None:
         pytest.skip("LiteLLM is not installed")
+
+    if request.param == "litellm":
+        load()  # before the clock of a call runs: importing it takes seconds
 
     def redact(text: str) -> str:
         return text.replace(KEY, "***")

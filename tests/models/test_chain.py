@@ -211,6 +211,27 @@ def test_a_field_that_a_server_does_not_take_is_left_out_from_then_on(message, f
         assert instead is None or body[instead] == first[field]
 
 
+def test_after_the_end_nobody_is_asked_any_more():
+    with serving() as server, served([server.url]) as models:
+        assert models.ask("fast", HELLO, purpose="t").text == "yes"
+        models.close()
+        models.close()
+        with pytest.raises(ModelCancelled):
+            models.ask("fast", HELLO, purpose="t", reuse=False)
+        assert len(server.asked) == 1
+
+
+def test_an_answer_is_not_sent_back_when_the_time_is_over():
+    def slow(handler):
+        handler.server.held.wait(0.5)
+        says("no")(handler)
+
+    with serving(slow, slow) as server, served([server.url], model_seconds=0.9) as models:
+        with pytest.raises(ModelTimedOut):
+            models.ask("fast", HELLO, schema=Gene, purpose="t", scope=Heard().scope)
+        assert models.totals("r1").calls == len(server.asked) == 2
+
+
 def test_calls_all_numbered_nought_are_told_apart():
     behaviour = calls((0, "a", "look", "{}"), (0, "b", "look", "{}"))
     with serving(behaviour) as server, served([server.url]) as models:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -145,6 +147,27 @@ def test_a_key_comes_from_the_environment_before_the_file(load, tmp_path, monkey
     monkeypatch.setenv("OTHER", "named-with-key-env")
     assert key_for("lab", "OTHER").value == "named-with-key-env"
     assert str(key_for("nobody")) == "none"
+
+
+def test_a_keyring_comes_between_them_and_one_that_fails_is_passed_over(load, tmp_path, monkeypatch):
+    load()
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text('lab = "from-the-file"\n')
+    secrets.chmod(0o600)
+    ring, faults = ModuleType("keyring"), ModuleType("keyring.errors")
+    faults.KeyringError = type("KeyringError", (Exception,), {})  # type: ignore[attr-defined]
+    ring.errors = faults  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", faults)
+    ring.get_password = lambda service, account: f"{service}-{account}-kept"  # type: ignore[attr-defined]
+    assert key_for("lab").value == "biodesk-lab-kept"
+    assert key_for("lab").origin == "the keyring, biodesk/lab"
+
+    def locked(service: str, account: str) -> str:
+        raise faults.KeyringError("locked")
+
+    ring.get_password = locked  # type: ignore[attr-defined]
+    assert key_for("lab").value == "from-the-file"
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])

@@ -37,6 +37,7 @@ class LoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._at_end: list[Callable[[], Awaitable[Any]]] = []
+        self._closed = False
 
     def stream(
         self, work: Work, *, name: str, seconds: float, cancel: CancelToken | None
@@ -49,7 +50,8 @@ class LoopThread:
             ModelUnavailable: what `work` raises.
         """
         heard: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        future = asyncio.run_coroutine_threadsafe(_bounded(work, heard, name, seconds), self._running())
+        loop = self._running()
+        future = asyncio.run_coroutine_threadsafe(_bounded(work, heard, name, seconds), loop)
 
         def stop() -> None:
             heard.put(ModelCancelled(f"The request to {name} was stopped."))
@@ -73,6 +75,7 @@ class LoopThread:
     def close(self) -> None:
         """End the requests under way and the thread. Safe to call twice, and when nothing was ever asked."""
         with self._lock:
+            self._closed = True
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:
             return
@@ -92,6 +95,8 @@ class LoopThread:
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
+            if self._closed:
+                raise ModelCancelled("Biodesk is closing, so no model is asked any more.", reached=False)
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(target=self._run, args=(self._loop,), name="models", daemon=True)
