@@ -63,7 +63,7 @@ class LoopThread:
             while (item := _next(heard, name, until)) is not _OVER:
                 if isinstance(item, BaseException):
                     raise item
-                yield item
+                yield from item
         finally:
             unregister()
             future.cancel()
@@ -113,10 +113,29 @@ class LoopThread:
 
 
 async def _bounded(work: Work, heard: queue.SimpleQueue[Any], name: str, seconds: float) -> None:
-    """Run the request within its time and put its end, good or bad, into the queue."""
+    """Run the request within its time; put what it brings, and its end, good or bad, into the queue.
+
+    All that one reading of the connection brought goes over together: to wake the other thread for each token would
+    cost more than the rest of the call.
+    """
+    loop, brought = asyncio.get_running_loop(), []
+
+    def hand_over() -> None:
+        if brought:
+            heard.put(tuple(brought))
+            brought.clear()
+
+    def hear(item: TextPiece | ChatReply) -> None:
+        if not brought:
+            loop.call_soon(hand_over)
+        brought.append(item)
+
     try:
         async with asyncio.timeout(seconds):
-            await work(heard.put)
+            try:
+                await work(hear)
+            finally:
+                hand_over()
         heard.put(_OVER)
     except TimeoutError:
         heard.put(ModelTimedOut(f"{name} gave no whole answer within {seconds:.0f} s."))
