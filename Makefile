@@ -9,7 +9,7 @@ JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 .DEFAULT_GOAL := help
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=25
 COVERAGE := --cov=engine --cov=storage --cov-branch --cov-report=term:skip-covered
-.PHONY: run test test-all coverage demo bench planner claims router help lock check clean
+.PHONY: run test test-all coverage demo bench models planner claims router help lock check clean
 
 run: $(VENV)/.ready  ## Start the app on http://127.0.0.1:8501
 	@$(BIN)/biodesk serve --port $(PORT)
@@ -43,6 +43,9 @@ router: $(VENV)/.ready  ## Train the router of strategies from its example tasks
 
 claims: $(VENV)/.ready  ## Train the readers of claims from their sentences
 	@$(BIN)/python scripts/train_claims.py
+
+models: $(VENV)/.ready  ## Install LiteLLM, for models of providers that do not speak the OpenAI protocol
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-models.lock
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

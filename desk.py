@@ -25,6 +25,9 @@ page = st.navigation(
         "Trust": [
             st.Page("pages/provenance.py", title="Provenance", icon=":material/fact_check:", url_path="provenance"),
         ],
+        "Settings": [
+            st.Page("pages/settings.py", title="Settings", icon=":material/settings:", url_path="settings"),
+        ],
     }
 )
 st.session_state["framed"] = True

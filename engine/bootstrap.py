@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from engine.adapters.embedding import load_embedder
 from engine.adapters.process_profiler import ProcessProfiler
@@ -21,7 +21,7 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import Router
 from engine.asking.suggestions import Suggestions
-from engine.errors import ModelUnavailable, StorageError, UserError
+from engine.errors import ModelUnavailable, StorageError
 from engine.knowledge.service import KnowledgeBase, open_knowledge
 from engine.memory.door import MemoryDoor
 from engine.memory.episodes.memory import EpisodicMemory
@@ -30,8 +30,12 @@ from engine.memory.facts.memory import SemanticMemory
 from engine.memory.facts.statements import Statements
 from engine.memory.service import Memory
 from engine.memory.working.memory import WorkingMemory
+from engine.models.roster import Target, targets
+from engine.models.service import Models
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
+from engine.ports.chat import ChatProvider, ModelAddress, Role
+from engine.ports.model_calls import ModelCallStore
 from engine.ports.profiler import Profiler
 from engine.ports.sandbox import Limits, Sandbox
 from engine.ports.system import Clock, IdSource
@@ -55,12 +59,15 @@ from engine.strategies.dag import DagStrategy
 from engine.strategies.proposing import Proposing
 from engine.strategies.react.sources import all_lookups
 from engine.strategies.react.strategy import ReactStrategy
+from engine.text.redaction import Redactor
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from storage.database import Database
 from storage.graph.store import DuckGraphStore
 from storage.memory.conversations import DuckConversations
 from storage.memory.episodes import DuckEpisodes
 from storage.memory.facts import DuckFacts
+from storage.models.calls import DuckModelCalls
+from storage.models.twin import ModelCallsTwin
 from storage.runs.artifacts import FileArtifacts
 from storage.runs.corrections import DuckCorrections
 from storage.runs.store import DuckRunStore
@@ -117,6 +124,7 @@ class EngineParts:
     registry: ToolRegistry
     knowledge: KnowledgeBase
     memory: Memory
+    models: Models
     finder: ToolFinder
     orchestrator: Orchestrator
     beside: Beside
@@ -128,13 +136,12 @@ def build(settings: Settings) -> EngineParts:
     Raises:
         WorkspaceInUse: when another process holds the workspace.
         StorageError: when it cannot be read or written.
+        UserError: for a model that is named wrongly.
     """
-    if settings.model != "offline":
-        message = f"The model {settings.model!r} cannot be used: this version works with its built-in planner only."
-        raise UserError(message, advice="Use --model offline or leave the setting out.")
+    roster = _roster(settings)  # a wrong name is said before anything is opened
     workspace = _open(settings)
     try:
-        return _connect(settings, workspace)
+        return _connect(settings, workspace, roster)
     except BaseException:
         workspace.close()
         raise
@@ -154,7 +161,7 @@ def try_workspace(settings: Settings) -> None:
     _open(settings).close()
 
 
-def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
+def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> EngineParts:
     clock, ids, registry = SystemClock(), RandomIds(), builtin_tools()
     read_only = workspace.read_only
     artifacts = FileArtifacts(workspace.artifacts, read_only=read_only)
@@ -205,6 +212,7 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
         slots=threading.BoundedSemaphore(settings.parallel_steps),
     )
     planner = Planner(registry, embeddings.embedder.embed if embeddings else None)
+    models = make_models(settings, roster, ModelCallsTwin() if read_only else DuckModelCalls(database), clock)
     locks = RunLocks()
     corrections = Corrections(DuckCorrections(database), profiler)
     titles = {spec.name: spec.title for spec in registry}
@@ -219,39 +227,101 @@ def _connect(settings: Settings, workspace: Workspace) -> EngineParts:
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
         proposing=Proposing(records, corrections, router, react, maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps),
-        ending=Ending(records, registry, knowledge.claims, remembering, finder.forget_usage),
+        ending=Ending(records, registry, knowledge.claims, remembering, finder.forget_usage, models.usage),
     )
+
+    def forget(run_id: str) -> None:
+        remembering.forget(run_id)
+        models.forget_answers(run_id)
+
     if not read_only:
         mark_interrupted(records, workspace.runs)
     requests = RequestWatcher(
         None if read_only else workspace.folder, lambda run_id: orchestrator.cancel(run_id, user="another process")
     )
     errands, suggestions, imports = Errands("warm-up", patience=WARMING_PATIENCE), Suggestions(), ImportRunner()
-    first = [profiler.warm, sandbox.warm, finder.warm, planner.warm, memory.recalling.warm]
-    first += [knowledge.graph.view, knowledge.recognising.linker]
+    first: list[Callable[[], object]] = [profiler.warm, sandbox.warm, finder.warm, planner.warm, memory.recalling.warm]
+    first += [knowledge.graph.view, knowledge.recognising.linker, models.warm]
     # Threads first; what warms up ends once the worker that it may wait for is gone. None may outlive the database.
-    threads = (suggestions, imports, requests, queue, records.log, sandbox)
+    threads = (suggestions, imports, requests, models, queue, records.log, sandbox)
     return EngineParts(
         workspace=workspace,
         records=records,
         registry=registry,
         knowledge=knowledge,
         memory=memory,
+        models=models,
         finder=finder,
         orchestrator=orchestrator,
         beside=Beside(
             queue=queue,
-            deleting=Deleting(records, queue, locks, remembering.forget, workspace.folder / "uploads"),
+            deleting=Deleting(records, queue, locks, forget, workspace.folder / "uploads"),
             sandbox=sandbox,
             imports=imports,
             suggestions=suggestions,
             errands=errands,
-            warm_up=[*first, knowledge.graph.view, knowledge.recognising.linker]
-            if settings.warm_workers and not read_only
-            else [],
+            warm_up=first if settings.warm_workers and not read_only else [],
             closing=(*threads, profiler, vectors, errands, store, database, workspace),
         ),
     )
+
+
+Roster = dict[Role, tuple[Target, ...]]
+"""The models of each role, first choice first."""
+
+
+def _roster(settings: Settings) -> Roster:
+    """Return the models that the settings name; without any, nothing of the clients is imported."""
+    if settings.offline:
+        return {}
+    from engine.adapters.models.litellm_build import price_table
+
+    return targets(settings, price_table)
+
+
+def make_models(settings: Settings, roster: Roster, store: ModelCallStore, clock: Clock) -> Models:
+    """Return the layer of language models."""
+    redact = Redactor()
+    if not roster:
+        return Models(roster={}, connect=_no_model, store=store, clock=clock, settings=settings, redact=redact)
+    from engine.adapters.models.connect import Connections, warm
+
+    connections = Connections(redact)
+    return Models(
+        roster=roster,
+        connect=connections.to,
+        store=store,
+        clock=clock,
+        settings=settings,
+        redact=redact,
+        when_warmed=lambda: warm(target.address for chain in roster.values() for target in chain),
+        when_closed=connections.close,
+    )
+
+
+def _no_model(address: ModelAddress) -> ChatProvider:
+    raise ModelUnavailable(f"There is no model {address.name}.", reached=False)
+
+
+def model_state(settings: Settings, *, test: bool) -> dict[str, Any]:
+    """Return the models of each role, which LiteLLM is here, and with `test` what each model says when asked a word."""
+    from engine.adapters.models.litellm_build import build as litellm_build
+
+    models = make_models(settings, _roster(settings), ModelCallsTwin(), SystemClock())
+    try:
+        tests = {role: models.test(role) for role in models.roster if test and models.has(role)}
+        return {"roles": models.describe(), "litellm": litellm_build(), "tests": tests}
+    finally:
+        models.close()
+
+
+def serve_mailbox(folder: Path, port: int, tell: Callable[[str], object]) -> None:
+    """Be a model whose answers somebody writes into a folder, until interrupted."""
+    from engine.adapters.models.mailbox import Mailbox
+
+    with Mailbox(folder, port, tell) as mailbox:
+        tell(f"A model listens on http://127.0.0.1:{mailbox.port}/v1; its questions and answers are in {folder}.")
+        mailbox.serve_forever()
 
 
 def make_embeddings(settings: Settings, vectors: LanceVectors) -> CachedEmbeddings | None:

@@ -16,7 +16,11 @@ from platformdirs import user_data_path
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from engine.domain.models import ModelFacts, ModelServer
 from engine.errors import UserError
+
+MODEL_SETTINGS = ("model", "model_reasoning", "model_coder", "model_fast", "model_judge")
+"""The settings that name models."""
 
 
 class Settings(BaseSettings):
@@ -29,7 +33,44 @@ class Settings(BaseSettings):
     user: str = Field(default_factory=lambda: _local_account())
     """Who runs are attributed to."""
     model: str = "offline"
-    """`offline` (the built-in planner). Language models come with a later version."""
+    """Model of every role that names none: `offline` (the built-in rules), PROVIDER/MODEL, or several in the order
+    in which they are asked, with commas between. `--model` replaces the models of all roles."""
+    model_reasoning: str = ""
+    """Models for plans, criticism and reports; empty takes `model`."""
+    model_coder: str = ""
+    """Models for code; empty takes `model`."""
+    model_fast: str = ""
+    """Models for small decisions; empty takes `model`."""
+    model_judge: str = ""
+    """Models that compare and grade; empty takes `model`."""
+    model_servers: dict[str, ModelServer] = {}
+    """Servers by the name before the slash: `base_url`, `key_env`, `through`, `options`."""
+    model_facts: dict[str, ModelFacts] = {}
+    """What is known of a model, where LiteLLM's table does not say it: window and price."""
+    model_seconds: float = Field(default=600.0, gt=0)
+    """Longest time for one question to a model with all its fallbacks and repairs, in seconds."""
+    model_idle_seconds: float = Field(default=120.0, gt=0)
+    """Longest silence of a model's server, in seconds."""
+    model_output_tokens: int = Field(default=8192, ge=16)
+    """Most tokens of one answer."""
+    model_cache: bool = True
+    """Take the answer of an earlier call when model, messages, tools, schema and settings are the same."""
+    budget_call_tokens: int = Field(default=1_000_000, ge=0)
+    """Most tokens for one call; here and below 0 is no limit."""
+    budget_call_usd: float = Field(default=10.0, ge=0)
+    """Most dollars for one call, where the price of its model is known; so it is for all budgets in dollars."""
+    budget_run_tokens: int = Field(default=10_000_000, ge=0)
+    """Most tokens for one run."""
+    budget_run_usd: float = Field(default=50.0, ge=0)
+    """Most dollars for one run."""
+    budget_conversation_tokens: int = Field(default=50_000_000, ge=0)
+    """Most tokens for one conversation."""
+    budget_conversation_usd: float = Field(default=100.0, ge=0)
+    """Most dollars for one conversation."""
+    budget_day_tokens: int = Field(default=100_000_000, ge=0)
+    """Most tokens of one user within a day (UTC)."""
+    budget_day_usd: float = Field(default=200.0, ge=0)
+    """Most dollars of one user within a day (UTC)."""
     parallel_steps: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=64)
     """Steps that run at the same time, over all runs."""
     parallel_runs: int = Field(default=2, ge=1, le=32)
@@ -70,6 +111,11 @@ class Settings(BaseSettings):
     """Let finished runs add their entities, tool edges and facts to the knowledge graph; each can be taken back."""
     starter_knowledge: bool = True
     """Load the starter graph into a new workspace."""
+
+    @property
+    def offline(self) -> bool:
+        """True when no role has a model."""
+        return {getattr(self, name) or self.model for name in MODEL_SETTINGS[1:]} == {"offline"}
 
     @classmethod
     def settings_customise_sources(
@@ -114,6 +160,9 @@ def load_settings(**command_line: Any) -> tuple[Settings, dict[str, str]]:
             message = "The settings file of a workspace cannot name another workspace."
             raise UserError(message, advice="Remove `workspace` from it; use --workspace or BIODESK_WORKSPACE instead.")
         merged = {key: value for key, value in from_file.items() if key not in environment} | given
+        if "model" in given:  # a model named with the command is meant for all that it does
+            given = dict.fromkeys(MODEL_SETTINGS, "") | given
+            merged |= given
         merged["workspace"] = workspace.absolute()
         settings = Settings(**merged)
     except ValidationError as err:

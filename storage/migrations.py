@@ -277,6 +277,39 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
+    Migration(
+        10,
+        "m0010_model_calls",
+        (
+            "CREATE SEQUENCE model_call_numbers",
+            # What budgets add up stands in columns of its own; the payload is the whole record.
+            """
+            CREATE TABLE model_calls (
+                number BIGINT PRIMARY KEY DEFAULT nextval('model_call_numbers'),
+                day VARCHAR NOT NULL,
+                user_name VARCHAR NOT NULL,
+                conversation VARCHAR NOT NULL,
+                run_id VARCHAR NOT NULL,
+                counts BOOLEAN NOT NULL,
+                prompt_tokens BIGINT NOT NULL,
+                completion_tokens BIGINT NOT NULL,
+                usd DOUBLE NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE model_answers (
+                key VARCHAR PRIMARY KEY,
+                run_id VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+        ),
+    ),
 )
 
 _RECORD = """

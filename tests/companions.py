@@ -11,6 +11,7 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import Router
 from engine.data.service import LocalProfiler
+from engine.domain.results import Usage
 from engine.knowledge.service import open_knowledge
 from engine.memory.door import MemoryDoor
 from engine.memory.episodes.memory import EpisodicMemory
@@ -75,6 +76,11 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
         proposing=Proposing(records, corrections, Router(), react, maker),
         strategy=DagStrategy(records, executor, workers=1),
         ending=Ending(
-            records, registry, knowledge.claims, Remembering(settings, memory, knowledge, {}), finder.forget_usage
+            records,
+            registry,
+            knowledge.claims,
+            Remembering(settings, memory, knowledge, {}),
+            finder.forget_usage,
+            lambda run_id, seconds: Usage(seconds=round(seconds, 3)),
         ),
     )

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from engine.domain.results import ExecResult
-from engine.errors import ModelUnavailable, SandboxUnavailable
+from engine.errors import ModelCancelled, ModelUnavailable, SandboxUnavailable
 from engine.ports.cancel import CancelToken
-from engine.ports.chat import ChatMessage, ChatReply
+from engine.ports.chat import ChatMessage, ChatReply, ChatRequest, Role, TextPiece
 from engine.ports.sandbox import Job, OutputSink, SandboxReport
 
 ASPECTS = ("network", "filesystem", "home", "environment", "memory", "processes", "users")
@@ -148,10 +148,11 @@ Scripted = str | dict[str, Any] | list[Any] | ChatReply | Exception | Callable[[
 
 
 class ScriptedModel:
-    """Answers from a list, in its order, and keeps what it was asked in `asked`.
+    """Answers from a list, in its order, and keeps what it was asked in `asked`. A `ChatModel` and a `ChatProvider`.
 
-    An answer is a text, an object (for a question with a schema), a whole `ChatReply`, an exception to raise, or
-    a function of the messages that returns one of these.
+    An answer is a text, an object (for a question with a schema), a whole `ChatReply`, an exception to raise (the
+    `partial` of a `ModelUnavailable` comes first where it is streamed), or a function of the messages that returns
+    one of these.
     """
 
     def __init__(
@@ -174,7 +175,7 @@ class ScriptedModel:
         self,
         messages: Sequence[ChatMessage],
         *,
-        role: Literal["reasoning", "coder", "fast"] = "reasoning",
+        role: Role = "reasoning",
         schema: dict[str, Any] | None = None,
     ) -> ChatReply:
         """Return the next answer.
@@ -182,6 +183,41 @@ class ScriptedModel:
         Raises:
             ModelUnavailable: when the list is used up, or a text that is not JSON answers a question with a schema.
         """
+        reply = self._next(messages, role, schema)
+        if isinstance(reply, Exception):
+            raise reply
+        if isinstance(reply, ChatReply):
+            return reply
+        said = self._said(reply, messages)
+        return said if schema is None else replace(said, data=self._parsed(said.text))
+
+    def stream(self, request: ChatRequest, *, cancel: CancelToken | None = None) -> Iterator[TextPiece | ChatReply]:
+        """Yield the next answer word by word, then whole; `data` stays empty, for reading it is the layer's work.
+
+        Raises:
+            ModelCancelled: when `cancel` was called; `partial` holds what was yielded before.
+            ModelUnavailable: when the list is used up.
+        """
+        reply = self._next(request.messages, "", request.schema)
+        whole = reply if isinstance(reply, ChatReply) else None
+        if not isinstance(reply, Exception | ChatReply):
+            whole = self._said(reply, request.messages)
+        said = ""
+        for piece in re.findall(r"\s*\S+|\s+$", whole.text if whole else getattr(reply, "partial", "")):
+            if cancel is not None and cancel.cancelled:
+                raise ModelCancelled(f"The model {self.name} was stopped.", partial=said)
+            said += piece
+            yield TextPiece(piece)
+        if isinstance(reply, Exception):
+            raise reply
+        assert whole is not None
+        yield whole
+
+    def count_tokens(self, text: str) -> int | None:
+        """Return the number of words, or None when this model does not count."""
+        return len(text.split()) if self._counts_tokens else None
+
+    def _next(self, messages: Sequence[ChatMessage], role: str, schema: dict[str, Any] | None) -> Any:
         with self._lock:
             self.asked.append(Asked(messages=tuple(messages), role=role, schema=schema))
             if not self._replies:
@@ -190,20 +226,12 @@ class ScriptedModel:
                     advice="Give it another answer.",
                 )
             reply = self._replies.pop(0)
-        if callable(reply):
-            reply = reply(messages)
-        if isinstance(reply, Exception):
-            raise reply
-        if isinstance(reply, ChatReply):
-            return reply
-        text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-        data = None if schema is None else self._parsed(text)
-        prompt = sum(len(message.content.split()) for message in messages)
-        return ChatReply(text=text, data=data, prompt_tokens=prompt, completion_tokens=len(text.split()))
+        return reply(messages) if callable(reply) else reply
 
-    def count_tokens(self, text: str) -> int | None:
-        """Return the number of words, or None when this model does not count."""
-        return len(text.split()) if self._counts_tokens else None
+    def _said(self, reply: Any, messages: Sequence[ChatMessage]) -> ChatReply:
+        text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+        prompt = sum(len(message.content.split()) for message in messages)
+        return ChatReply(text=text, prompt_tokens=prompt, completion_tokens=len(text.split()))
 
     def _parsed(self, text: str) -> Any:
         try:

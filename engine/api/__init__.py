@@ -22,7 +22,7 @@ from engine.api.without_workspace import (
     term_types,
     workspace_state,
 )
-from engine.bootstrap import embedding_state, try_workspace
+from engine.bootstrap import embedding_state, model_state, serve_mailbox, try_workspace
 from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EdgeType, Neighbourhood, NodeType
 from engine.domain.plan import TaskDag, WayOn
@@ -79,6 +79,7 @@ __all__ = [
     "event_json",
     "examples",
     "graph_formats",
+    "model_state",
     "open_engine",
     "plan_document",
     "preview_graph_files",
@@ -88,6 +89,7 @@ __all__ = [
     "request_cancel",
     "route_of",
     "sandbox_self_test",
+    "serve_mailbox",
     "shown_cells",
     "term_types",
     "try_workspace",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from engine.api.calls import Calls
@@ -10,10 +12,13 @@ from engine.api.conversations import ConversationCalls
 from engine.api.imports import ImportCalls
 from engine.api.knowledge import KnowledgeCalls
 from engine.api.memory import MemoryCalls
+from engine.api.models import ModelCalls
 from engine.api.plans import PlanCalls
 from engine.api.reports import ReportCalls
+from engine.api.without_workspace import sandbox_self_test
 from engine.bootstrap import EngineParts, build
 from engine.settings import Settings, load_settings
+from engine.trees import tree_size
 
 
 class Engine(PlanCalls, ConversationCalls, ReportCalls):
@@ -29,6 +34,8 @@ class Engine(PlanCalls, ConversationCalls, ReportCalls):
         """What is remembered: past analyses, facts, conversations."""
         self.catalogue = CatalogueCalls(parts)
         """Every tool that can be found, and the imported catalogues."""
+        self.models = ModelCalls(parts)
+        """Language models: which there are, whether they answer, what they cost."""
         self.imports = ImportCalls(parts)
         """Imports in the background: how far the one that is going on is, and what became of it."""
 
@@ -44,6 +51,18 @@ class Engine(PlanCalls, ConversationCalls, ReportCalls):
     def read_only(self) -> bool:
         """True when the workspace may only be read: runs can be looked at, verified and exported, none made."""
         return self._parts.workspace.read_only
+
+    def sandbox_self_test(self) -> dict[str, Any]:
+        """Try out now what isolates steps; the runs that are going on do not notice."""
+        with tempfile.TemporaryDirectory() as folder:
+            return sandbox_self_test(self.settings, Path(folder))
+
+    def disk_use(self) -> dict[str, int]:
+        """Return how many bytes each file and folder of the workspace takes, by its name."""
+        return {
+            path.name: tree_size([path]) if path.is_dir() else path.stat().st_size
+            for path in sorted(self._parts.workspace.folder.iterdir())
+        }
 
     def warm(self) -> None:
         """Start what makes the first step fast; returns when it is ready."""

@@ -285,8 +285,19 @@ def doctor(options: argparse.Namespace) -> int:
     """Say what works here."""
     from engine.cli.doctor import examine
 
-    report = examine(workspace=options.workspace, user=options.user, model=options.model)
+    report = examine(
+        test_models=options.test_models, workspace=options.workspace, user=options.user, model=options.model
+    )
     return emit(options, report, show.doctor_text(report))
+
+
+def dev(options: argparse.Namespace) -> int:
+    """Be a model for those who try Biodesk without a provider, until interrupted."""
+    from engine.api import serve_mailbox
+
+    # A program that starts it reads the address from its output, so each line goes out at once.
+    serve_mailbox(Path(options.folder).expanduser(), options.port, lambda line: say(line, flush=True))
+    return 0
 
 
 def demo(options: argparse.Namespace) -> int:
@@ -326,6 +337,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "memory": know.memory,
     "kg": know.kg,
     "doctor": doctor,
+    "dev": dev,
     "serve": serve.serve,
     "demo": demo,
 }

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from engine.api import embedding_state, sandbox_self_test, workspace_state
+from engine.api import embedding_state, model_state, sandbox_self_test, workspace_state
 from engine.settings import load_settings
 from engine.trees import LEFTOVER, leftovers
 
@@ -39,8 +39,13 @@ PACKAGES = (
 )
 
 
-def examine(**command_line: Any) -> dict[str, Any]:
-    """Return versions, what the sandbox isolates (tested now), the workspace's state and every setting's origin."""
+def examine(*, test_models: bool = False, **command_line: Any) -> dict[str, Any]:
+    """Return versions, what the sandbox isolates (tested now), the workspace's state and every setting's origin.
+
+    Args:
+        test_models: ask every configured model for one word.
+        command_line: settings given with the command.
+    """
     settings, origins = load_settings(**command_line)
     with tempfile.TemporaryDirectory() as folder:
         sandbox = sandbox_self_test(settings, Path(folder))
@@ -51,7 +56,8 @@ def examine(**command_line: Any) -> dict[str, Any]:
         "packages": {name: _version(name) for name in PACKAGES},
         "sandbox": sandbox,
         "embedding": embedding_state(settings),
-        "model": "built-in planner, no model" if settings.model == "offline" else settings.model,
+        "model": "built-in planner, no model" if settings.offline else "by role",
+        "models": model_state(settings, test=test_models),
         "workspace": {
             "path": str(settings.workspace),
             "state": workspace_state(settings.workspace),

@@ -40,7 +40,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--workspace", metavar="DIR", default=argparse.SUPPRESS, help="folder that holds runs and results"
     )
     group.add_argument("--user", metavar="NAME", default=argparse.SUPPRESS, help="who the run is attributed to")
-    group.add_argument("--model", default=argparse.SUPPRESS, help="offline (the built-in planner)")
+    group.add_argument(
+        "--model", default=argparse.SUPPRESS, help="offline (the built-in rules) or PROVIDER/MODEL, for every role"
+    )
     group.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON document on stdout")
     group.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS, help="no progress on stderr")
     parser = _Parser(prog="biodesk", description="Ask questions about biological data.", parents=[common])
@@ -154,7 +156,13 @@ def build_parser() -> argparse.ArgumentParser:
     know.add_tools(which, common)
     know.add_memory(add, common, _Parser)
     know.add_kg(add, common, _Parser)
-    add("doctor", "Say what works on this machine.")
+    doctor = add("doctor", "Say what works on this machine.")
+    doctor.add_argument("--test-models", action="store_true", help="ask every configured model for one word")
+    dev = add("dev", "For those who work on Biodesk or try it without a provider.")
+    tried = dev.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
+    mailbox = tried.add_parser("mailbox-model", parents=[common], help="be a model whose answers are put into a folder")
+    mailbox.add_argument("--folder", required=True, metavar="DIR", help="where questions are written and answers read")
+    mailbox.add_argument("--port", type=int, default=8900, help="0 takes a free one")
     serve = add("serve", "Start the app.")
     serve.add_argument("--port", type=int, default=8501, help="0 takes a free one")
     serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="127.0.0.1: this computer only")
@@ -251,6 +259,7 @@ _AFTER: dict[str, tuple[str, str]] = {
         "Import it again: what is there already is passed over.",
     ),
     "kg fetch": ("Interrupted. What came is kept.", "The same command goes on from there."),
+    "dev mailbox-model": ("The mailbox was closed.", "Its folder stays; the same command goes on counting."),
     "serve": ("Biodesk was stopped.", "Runs that were going on can be resumed: `biodesk runs` lists them."),
 }
 """Command -> what an interruption left behind, and what to do next."""

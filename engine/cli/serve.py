@@ -22,7 +22,7 @@ a process began with can be read by the processes of the same user and by the ad
 def serve(options: argparse.Namespace) -> int:
     """Start the app; this process becomes the server, so that ending it, in whatever way, leaves none behind."""
     from engine.api import try_workspace
-    from engine.settings import load_settings
+    from engine.settings import MODEL_SETTINGS, load_settings
 
     root = Path(__file__).resolve().parents[2]
     if not (root / "app.py").is_file():
@@ -39,6 +39,8 @@ def serve(options: argparse.Namespace) -> int:
     environment = {**os.environ, "BIODESK_WORKSPACE": str(settings.workspace.expanduser().absolute()), TOKEN: token}
     if options.user:
         environment["BIODESK_USER"] = options.user
+    if options.model:
+        environment |= {f"BIODESK_{name.upper()}": getattr(settings, name) for name in MODEL_SETTINGS}
     config = {
         "server.address": str(address),
         "server.port": port,

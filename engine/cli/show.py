@@ -19,12 +19,21 @@ _LINES = {
     "node_failed": lambda e: f"  {e.node} FAILED: {e.error}",
     "node_skipped": lambda e: f"  {e.node} skipped, it needs {e.because}",
     "node_progress": lambda e: f"  {e.node} {e.message}",
+    "model_call": lambda e: _model_call_line(e),
     "warning": lambda e: f"  {e.node} note: {e.message}",
     "error": lambda e: f"  error: {e.message} {e.advice}".rstrip(),
     "run_cancelled": lambda e: "stopping",
     "run_interrupted": lambda e: f"interrupted: {e.message}",
     "run_resumed": lambda e: f"resuming; kept {', '.join(e.kept) or 'nothing'}",
 }
+
+
+def _model_call_line(event: Any) -> str:
+    """Return a line on a call of a model: what for, how much, and what was wrong."""
+    cost = "" if event.usd is None else f", ${event.usd:.4f}"
+    how = "from an earlier call" if event.cached else f"{event.tokens:,} tokens{cost}, {event.seconds:.1f} s"
+    wrong = "" if event.outcome == "answered" else f", {event.outcome}"
+    return "; ".join([f"  {event.model} for {event.purpose}: {how}{wrong}", *event.notes])
 
 
 def event_line(event: EngineEvent) -> str:
@@ -185,6 +194,26 @@ def _leftover(workspace: dict[str, Any]) -> list[str]:
     return [f"  Folders of steps that could not be deleted: {number}, in {place}"] if number else []
 
 
+def _model_lines(models: dict[str, Any]) -> list[str]:
+    """Return the models of each role, what those said that were asked, and which LiteLLM is here."""
+    lines = []
+    for role, chain in models["roles"].items():
+        for one in chain:
+            assumed = ", assumed" if one["assumed"] else ""
+            price = one["usd_per_million"]
+            costs = f"{price[0]:g} and {price[1]:g} dollars a million tokens" if price else "price not known"
+            lines.append(f"  {role}: {one['model']} at {one['address']}, key {one['key']}")
+            lines.append(f"    reads {one['reads']:,} tokens{assumed}, {costs}")
+        for told in models["tests"].get(role, ()):
+            says = "answers" if told["works"] else "DOES NOT ANSWER"
+            lines.append(
+                f"    {told['model']} {says} ({told['seconds']:.1f} s): {told['says']} {told['advice']}".rstrip()
+            )
+    found = models["litellm"]
+    version = found["version"] or "not installed; only servers of the OpenAI protocol can be asked"
+    return [*lines, f"  LiteLLM: {version}", *(f"  WARNING: {text}" for text in found["warnings"])]
+
+
 def doctor_text(report: dict[str, Any]) -> str:
     """Return what works on this machine."""
     lines = [f"Biodesk {report['version']}, Python {report['python']}, {report['platform']}", ""]
@@ -196,6 +225,7 @@ def doctor_text(report: dict[str, Any]) -> str:
     lines += [
         "",
         f"Model: {report['model']}",
+        *_model_lines(report["models"]),
         f"Vectors: {report['embedding']}",
         f"Workspace: {report['workspace']['path']} ({report['workspace']['state']})",
         *_leftover(report["workspace"]),

@@ -139,6 +139,37 @@ class NodeSkipped(_Event):
     because: str
 
 
+class ModelCalled(_Event):
+    """A request to a language model is over, or its answer was taken from an earlier one."""
+
+    kind: Literal["model_call"] = "model_call"
+    role: str
+    model: str
+    purpose: str
+    tokens: int = 0
+    """Read and written together."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    counted_by: Literal["provider", "estimated"] = "provider"
+    usd: float | None = None
+    """None where the model's price is not known."""
+    seconds: float = 0.0
+    cached: bool = False
+    outcome: str = "answered"
+    """`answered`, `invalid` (the answer was sent back), or the code of the error."""
+    notes: list[str] = []
+    """What was left out of the prompt, and what was wrong with the answer."""
+
+
+class TextDelta(_Event):
+    """A piece of what a model writes, while it writes it."""
+
+    kind: Literal["text_delta"] = "text_delta"
+    text: str
+    channel: Literal["text", "reasoning"] = "text"
+    purpose: str = ""
+
+
 class TextMessage(_Event):
     kind: Literal["text_message"] = "text_message"
     text: str
@@ -210,6 +241,8 @@ EngineEvent = Annotated[
     | NodeFinished
     | NodeFailed
     | NodeSkipped
+    | ModelCalled
+    | TextDelta
     | TextMessage
     | ClaimChecked
     | ReportReady

@@ -31,12 +31,14 @@ class Ending:
     remembering: Remembering
     when_remembered: Callable[[], object]
     """Called after a run was remembered, for those who keep counts of past runs."""
+    usage: Callable[[str, float], Usage]
+    """Returns what a run used, given its id and the seconds of its steps."""
 
     def end(self, record: RunRecord, status: RunStatus, *, report: bool = True) -> None:
         """End a run: write its report, remember it, and only then say that it is over."""
         results = self.records.store.results(record.run_id).values()
         seconds = sum(result.seconds for result in results if result.status != "cached")
-        ended = {"finished_at": self.records.clock.now(), "usage": Usage(seconds=round(seconds, 3))}
+        ended = {"finished_at": self.records.clock.now(), "usage": self.usage(record.run_id, seconds)}
         record = record.model_copy(update={"status": status, **ended})
         written = None
         if report and self.records.store.plan(record.run_id) is not None:
@@ -60,7 +62,8 @@ class Ending:
 
     def answer(self, record: RunRecord, report: Report) -> None:
         """End a run that needs no plan with its answer."""
-        ended = {"status": "succeeded", "finished_at": self.records.clock.now()}
+        usage = self.usage(record.run_id, 0.0)
+        ended = {"status": "succeeded", "finished_at": self.records.clock.now(), "usage": usage}
         self._say_over(record.model_copy(update=ended), report)
 
     def _say_over(self, record: RunRecord, report: Report | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -33,9 +33,17 @@ def draw_foot() -> None:
         st.space("small")
         workspace = opened.settings.workspace
         st.caption(f":material/folder_open: {plain(workspace.name)}", help=plain(f"Everything is kept in {workspace}"))
-        st.caption(":material/memory: Built-in planner, no model")
+        st.caption(f":material/memory: {plain(model_words(opened.models.describe()))}")
         if _at_work(opened):
             st.fragment(_running, run_every=POLL_SECONDS)(opened)
+
+
+def model_words(models: dict[str, list[dict[str, Any]]]) -> str:
+    """Return which model is in use: one that all roles share, else how many; or that there is none."""
+    first = list(dict.fromkeys(chain[0]["model"] for chain in models.values() if chain))
+    if not first:
+        return "Built-in planner, no model"
+    return first[0] if len(first) == 1 else f"{first[0]} and {len(first) - 1} more"
 
 
 def _running(opened: Engine) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.adapters.fakes import ScriptedModel
-from engine.errors import ModelUnavailable
-from engine.ports.chat import ChatMessage, ChatModel, ChatReply
+from engine.errors import BrokenAnswer, ModelCancelled, ModelUnavailable
+from engine.ports.chat import ChatMessage, ChatModel, ChatProvider, ChatReply, ChatRequest, TextPiece
+from engine.runs.cancel import CancelSource
 
 HELLO = [ChatMessage(role="user", content="Which tool aligns reads?")]
 
@@ -37,3 +38,25 @@ def test_answers_may_be_errors_functions_and_json_texts() -> None:
 def test_tokens_are_counted_only_when_asked_for() -> None:
     assert ScriptedModel().count_tokens("three short words") is None
     assert ScriptedModel(counts_tokens=True).count_tokens("three short words") == 3
+
+
+def test_streamed_answers_come_word_by_word_and_then_whole() -> None:
+    model: ChatProvider = ScriptedModel(["align with bwa"])
+    *pieces, whole = model.stream(ChatRequest(messages=tuple(HELLO)))
+    assert [piece.text for piece in pieces if isinstance(piece, TextPiece)] == ["align", " with", " bwa"]
+    assert isinstance(whole, ChatReply)
+    assert whole.text == "align with bwa"
+
+
+def test_a_streamed_answer_can_break_off_or_be_stopped() -> None:
+    model = ScriptedModel([BrokenAnswer("cut off", partial="half an"), "never said whole"])
+    heard = []
+    with pytest.raises(BrokenAnswer):
+        heard += list(model.stream(ChatRequest(messages=tuple(HELLO))))
+    cancel = CancelSource()
+    said = model.stream(ChatRequest(messages=tuple(HELLO)), cancel=cancel)
+    assert next(said) == TextPiece("never")
+    cancel.cancel()
+    with pytest.raises(ModelCancelled) as caught:
+        next(said)
+    assert caught.value.partial == "never"

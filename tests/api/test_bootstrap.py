@@ -10,7 +10,7 @@ import pytest
 from engine.bootstrap import Beside, build
 from engine.settings import Settings
 
-ORDER = ["suggestions", "imports", "requests", "queue", "log", "sandbox",
+ORDER = ["suggestions", "imports", "requests", "models", "queue", "log", "sandbox",
          "profiler", "vectors", "warming", "store", "database", "workspace"]  # fmt: skip
 
 

@@ -23,9 +23,9 @@ from engine.memory.working.tokens import (
     cut_middle,
     cut_to_tokens,
     describe_budget,
-    estimate_tokens,
     resolve_budget,
 )
+from engine.text.token_cost import estimate_tokens
 from storage.memory.conversations_twin import ConversationsTwin
 
 

@@ -18,6 +18,7 @@ PAGES = {
     "pages/knowledge_graph.py": "Knowledge Graph",
     "pages/tools.py": "Tools",
     "pages/provenance.py": "Provenance",
+    "pages/settings.py": "Settings",
 }
 VISIT = """
 import json, sys

@@ -1,0 +1,1 @@
+"""What calls of language models cost, and answers that proved right."""
