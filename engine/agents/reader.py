@@ -1,0 +1,136 @@
+"""The reader: a model says what a question asks for; the planner holds that against the data and makes the plan.
+
+What it says is checked by the same code as everything else (`engine.planning.told`), and what does not fit goes back to
+it. It reads where the rules could not, or were in doubt; a reading that never fits costs nothing but its tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from engine.agents.asks import Asked, Asks
+from engine.agents.describe import complaints_text, files_text, others_text, tool_text
+from engine.agents.prompt_files import load_prompt
+from engine.domain.base import Value
+from engine.domain.plan import OpenQuestion, TaskDag
+from engine.domain.profile import Profile
+from engine.domain.toolspec import ToolSpec
+from engine.errors import PlanError
+from engine.planning.making.finish import PlanProposal
+from engine.planning.planner import Planner
+from engine.planning.told.goals import ToldPlan
+from engine.toolbox.registry import ToolRegistry
+
+_log = logging.getLogger(__name__)
+SHOWN = 14
+"""So many tools are shown with their parameters."""
+ROUNDS = 3
+"""A reading may be given so many times: once, and anew after each list of what did not fit."""
+
+
+class AskBack(Value):
+    """A question that neither data nor words settle."""
+
+    text: str
+    choices: list[str] = []
+
+
+class ReadQuestion(ToldPlan):
+    """What the model answers."""
+
+    see: list[str] = Field(default=[], description="Further tools to be shown with their parameters.")
+    ask: AskBack | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReader:
+    """Has questions read by the model of the role `reasoning`."""
+
+    models: Asks
+    planner: Planner
+    registry: ToolRegistry
+    levels: bool = True
+    """Whether values of groups may leave the machine."""
+
+    def plan(
+        self,
+        question: str,
+        profiles: list[Profile],
+        near: Sequence[str],
+        *,
+        before: TaskDag | None = None,
+        run_id: str = "",
+    ) -> PlanProposal:
+        """Return the plan of what the model reads in a question.
+
+        Args:
+            question: what is asked.
+            profiles: the files.
+            near: names of tools that search and rules think of, best first.
+            before: the plan that the question may go on from.
+            run_id: the run that the calls are counted for.
+
+        Raises:
+            PlanError: when the model says that nothing here answers the question, or no reading fits.
+            ModelUnavailable: when no model gave an answer.
+        """
+        shown = [self.registry.get(name) for name in dict.fromkeys(near) if name in self.registry][:SHOWN]
+        fixed = {
+            "question": question.replace("</data>", ""),
+            "before": _before(before),
+            "files": files_text(profiles, levels=self.levels),
+        }
+        issues: list[str] = []
+        for _ in range(ROUNDS):
+            read = self._ask(fixed, shown, issues, run_id)
+            more = [self.registry.get(name) for name in read.value.see if name in self.registry]
+            if more and not read.value.goals:
+                shown += [spec for spec in more if spec not in shown]
+                continue
+            try:
+                made = self.planner.plan_told(question, profiles, read.value)
+            except PlanError as err:
+                issues = [str(issue) for issue in err.details.get("issues", [])]
+                if not issues:
+                    raise
+                _log.info("A reading by %s did not fit: %s", read.model, "; ".join(issues))
+                continue
+            return PlanProposal(plan=_told_by(made.plan, read), retrieved=made.retrieved)
+        raise PlanError("No reading of the model fits the data.", details={"issues": issues})
+
+    def _ask(self, fixed: dict[str, str], shown: list[ToolSpec], issues: list[str], run_id: str) -> Asked[ReadQuestion]:
+        names = {spec.name for spec in shown}
+        system, user = load_prompt("read_question").filled(
+            **fixed,
+            tools="\n\n".join(map(tool_text, shown)),
+            others=others_text(spec for spec in self.registry if spec.name not in names and spec.runnable),
+            complaints=complaints_text(issues),
+        )
+        return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
+
+
+def _before(plan: TaskDag | None) -> str:
+    """Return what a question may go on from: the question before, and its steps."""
+    if plan is None:
+        return ""
+    steps = "\n".join(f"{node.tool} {json.dumps(node.params, ensure_ascii=False)}" for node in plan.nodes)
+    told = f"<data>\n{plan.question}\n{steps}\n</data>"
+    return f"\nThe question before it, in the same conversation, with the steps that answered it:\n{told}\n"
+
+
+def _told_by(plan: TaskDag, read: Asked[ReadQuestion]) -> TaskDag:
+    """Return the plan with who read the question, and what the reader asks back."""
+    note = (
+        f"The question was read by {read.model}; the plan was bound and checked by the same rules as without a model."
+    )
+    asked = [
+        OpenQuestion(id=f"reader_{at}", text=ask.text, why="The reader of the question asks it.", choices=ask.choices,
+                     proposed=ask.choices[0] if ask.choices else None)
+        for at, ask in enumerate(filter(None, [read.value.ask]))
+    ]  # fmt: skip
+    return plan.model_copy(update={"notes": [*plan.notes, note], "open_questions": [*plan.open_questions, *asked]})

@@ -1,0 +1,29 @@
+"""Prompts: every file declares what it uses, and its text is the one that was reviewed."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+from engine.agents.prompt_files import load_prompt
+
+REVIEWED = {"read_question": "dfebefcc147a"}
+"""Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
+
+
+def test_every_prompt_is_reviewed_as_it_stands():
+    names = {path.name.removesuffix(".md") for path in files("engine.agents").joinpath("prompts").iterdir()}
+    assert {name: load_prompt(name).sha256[:12] for name in names} == REVIEWED
+
+
+@pytest.mark.parametrize("given", [{}, {"question": "q", "more": "m"}])
+def test_a_prompt_takes_exactly_its_variables(given):
+    with pytest.raises(ValueError, match="takes"):
+        load_prompt("read_question").filled(**given)
+
+
+def test_dollars_in_values_stay_as_they_are():
+    values = dict.fromkeys(load_prompt("read_question").variables, "")
+    _, user = load_prompt("read_question").filled(**{**values, "question": "cost in $files and $100"})
+    assert "cost in $files and $100" in user
