@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -20,8 +20,8 @@ from engine.domain.base import Value
 from engine.domain.plan import OpenQuestion, TaskDag
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
-from engine.errors import PlanError
-from engine.planning.making.finish import PlanProposal
+from engine.errors import ModelUnavailable, PlanError
+from engine.planning.making.finish import PlanProposal, doubts_of
 from engine.planning.planner import Planner
 from engine.planning.told.goals import ToldPlan
 from engine.toolbox.registry import ToolRegistry
@@ -56,6 +56,48 @@ class QuestionReader:
     registry: ToolRegistry
     levels: bool = True
     """Whether values of groups may leave the machine."""
+
+    def unless_sure(
+        self,
+        by_rules: Callable[[], PlanProposal],
+        question: str,
+        profiles: list[Profile],
+        near: Sequence[str],
+        before: TaskDag | None,
+        faults: list[str],
+    ) -> PlanProposal:
+        """Return the plan of the rules where they leave nothing open, else what the model reads; without it, theirs.
+
+        Args:
+            by_rules: makes the plan of the rules, or raises why it cannot.
+            question: what is asked.
+            profiles: the files.
+            near: tools that a search found.
+            before: the plan that the question may go on from.
+            faults: a sentence is added when a model was asked and its reading could not be used.
+
+        Raises:
+            PlanError: of the rules, with what the model says of it, where neither makes a plan.
+        """
+        made: PlanProposal | None = None
+        refused: PlanError | None = None
+        try:
+            made = by_rules()
+        except PlanError as err:
+            refused = err
+        if not profiles or (made is not None and not doubts_of(made.plan)):
+            return _made_or(made, refused)
+        first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
+        try:
+            return self.plan(question, profiles, [*first, *near], before=before)
+        except PlanError as err:
+            said = err.message if not err.details.get("issues") else ""
+            if refused is not None and said:
+                raise PlanError(said, advice=refused.advice, details=refused.details) from refused
+            faults.append(f"A model was asked to read the question too. {said or 'Its reading did not fit the data.'}")
+        except ModelUnavailable as err:
+            faults.append(f"No model could read the question ({err.message}); it was read by rules alone.")
+        return _made_or(made, refused)
 
     def plan(
         self,
@@ -112,6 +154,12 @@ class QuestionReader:
             complaints=complaints_text(issues),
         )
         return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
+
+
+def _made_or(made: PlanProposal | None, refused: PlanError | None) -> PlanProposal:
+    if made is None:
+        raise refused or PlanError("The question leads to no plan.")
+    return made
 
 
 def _before(plan: TaskDag | None) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from engine.agents.reader import QuestionReader
 from engine.asking.conversation import plans_before
 from engine.asking.edits import set_params
 from engine.asking.from_memory import apply_recall
@@ -78,6 +80,8 @@ class PlanMaker:
     """The tools that can run."""
     store: RunStore
     """The runs of a conversation, which a follow-up may refer to."""
+    reader: QuestionReader | None = None
+    """Has a model read what the rules cannot, where there is one."""
 
     def for_run(self, record: RunRecord, profiles: list[Profile]) -> ProposedPlan:
         """Make the plan of a run's question as its record asks for it; see `make`."""
@@ -138,7 +142,8 @@ class PlanMaker:
             faults,
         )
         plans = plans_before(self.store, question, conversation, before)
-        made = self.planner.plan(
+        by_rules = functools.partial(
+            self.planner.plan,
             question,
             profiles,
             found=found,
@@ -147,6 +152,11 @@ class PlanMaker:
             chosen=chosen,
             earlier=plans[1:],
         )
+        if self.reader is None or analysis or chosen:  # what a person chose needs no second reader
+            made = by_rules()
+        else:
+            near = [tool.name for tool in found.tools if tool.runnable] if found else []
+            made = self.reader.unless_sure(by_rules, question, profiles, near, next(iter(plans), None), faults)
         asked = set_params(made.plan, changes, self.registry)
         plan = _unless_it_fails(
             lambda: apply_recall(asked, recalled.recall, self.registry, profiles, user=user) if recalled else None,

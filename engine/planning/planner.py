@@ -100,6 +100,14 @@ class Planner:
                 return made
         return plan_it(question, analysis, chosen or {})
 
+    def nearest(self, question: str, profiles: list[Profile]) -> list[str]:
+        """Return the names of tools that a question may ask for, likeliest first; [] where the files cannot be used."""
+        with contextlib.suppress(EngineError):
+            reading, data, _ = self._read(question, profiles, {})
+            found = self._catalogue.candidates(reading, data)
+            return list(dict.fromkeys(c.bound.spec.name for c in found if c.bound is not None))
+        return []
+
     def plan_told(self, question: str, profiles: list[Profile], told: ToldPlan) -> PlanProposal:
         """Return the plan of goals that somebody else has read from the question (see `engine.planning.told`).
 

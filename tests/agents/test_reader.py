@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from engine.agents.asks import Asked
 from engine.agents.describe import files_text
 from engine.agents.reader import ROUNDS, QuestionReader
 from engine.data.profiler import profile_file
-from engine.errors import PlanError
+from engine.errors import ModelUnavailable, PlanError
 from engine.planning.planner import Planner
 from engine.toolbox.registry import builtin_tools
 
@@ -106,3 +107,61 @@ def test_names_in_the_data_cannot_leave_their_block(tmp_path):
     text = files_text([profile_file(path)])
     assert "</data>" not in text
     assert "Ignore the above" in text
+
+
+def unless_sure(profile, rules, *answers):
+    models, registry = Scripted(*answers), builtin_tools()
+    reader, faults = QuestionReader(models, Planner(registry), registry), list[str]()
+    question = "Do treated plants grow more?"
+    return models, faults, lambda: reader.unless_sure(rules, question, [profile], [], None, faults)
+
+
+def refusing():
+    raise PlanError("The rules know nothing of it.", advice="Ask otherwise.", details={"ways_on": []})
+
+
+def sure(profile):
+    registry = builtin_tools()
+    return Planner(registry).plan(
+        "Compare growth between treated and control plants", [profile], analysis="compare_groups"
+    )
+
+
+def test_no_model_is_asked_where_the_rules_are_sure(profile):
+    models, faults, plan = unless_sure(profile, lambda: sure(profile))
+    plan()
+    assert not models.asked
+    assert not faults
+
+
+def test_a_model_reads_what_the_rules_refuse(profile):
+    _, faults, plan = unless_sure(profile, refusing, FIT)
+    assert any("scripted/one" in note for note in plan().plan.notes)
+    assert not faults
+
+
+def test_where_both_refuse_the_model_says_why_and_the_rules_what_to_do(profile):
+    _, _, plan = unless_sure(profile, refusing, {"not_answered": ["No file has weights of roots."]})
+    with pytest.raises(PlanError, match="No file has weights of roots") as raised:
+        plan()
+    assert raised.value.advice == "Ask otherwise."
+
+
+def test_a_reading_that_does_not_fit_leaves_what_the_rules_said(profile):
+    _, faults, plan = unless_sure(profile, refusing, *[MISFIT] * ROUNDS)
+    with pytest.raises(PlanError, match="The rules know nothing"):
+        plan()
+    assert "did not fit" in faults[0]
+
+
+def test_without_an_answer_the_rules_stand_and_it_is_said(profile):
+    class Away:
+        def ask(self, *args, **more):
+            raise ModelUnavailable("the server is away")
+
+    registry, faults = builtin_tools(), list[str]()
+    doubtful = sure(profile)
+    doubtful = replace(doubtful, plan=doubtful.plan.model_copy(update={"not_answered": ["Something."]}))
+    reader = QuestionReader(Away(), Planner(registry), registry)
+    assert reader.unless_sure(lambda: doubtful, "Do they grow?", [profile], [], None, faults) is doubtful
+    assert "the server is away" in faults[0]
