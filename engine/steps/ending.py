@@ -15,10 +15,13 @@ from engine.knowledge.service import KnowledgeBase
 from engine.runs.records import RunRecords
 from engine.steps.grounder import ground_claims, ground_findings
 from engine.steps.remember import Remembering
+from engine.steps.second_reading import SecondReading
 from engine.steps.synthesizer import synthesize
 from engine.toolbox.registry import ToolRegistry
 
 _log = logging.getLogger(__name__)
+ANSWERED = ("succeeded", "partial")
+"""How a run has ended whose report is worth a second reading."""
 
 
 @dataclass(slots=True)
@@ -31,6 +34,8 @@ class Ending:
     remembering: Remembering
     when_remembered: Callable[[], object]
     """Called after a run was remembered, for those who keep counts of past runs."""
+    reading: SecondReading | None = None
+    """Has models put the report in words and doubt it, where there are some."""
 
     def end(self, record: RunRecord, status: RunStatus, *, report: bool = True) -> None:
         """End a run: write its report, remember it, and only then say that it is over."""
@@ -42,6 +47,7 @@ class Ending:
         if report and self.records.store.plan(record.run_id) is not None:
             view = self.records.view(record)
             written = self._checked(view, synthesize(view, self.registry, self.records.artifacts))
+            written = self.reading.read(view, written) if self.reading is not None and status in ANSWERED else written
         self._say_over(record, written)
 
     def end_in_any_case(self, record: RunRecord, status: RunStatus) -> None:

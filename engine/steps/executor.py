@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from engine.agents.mender import StepMender
 from engine.domain.events import (
     NodeFailed,
     NodeFinished,
@@ -23,7 +24,7 @@ from engine.domain.events import (
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.results import ExecResult, NodeResult
 from engine.domain.toolspec import Repair, ToolSpec
-from engine.errors import SandboxUnavailable
+from engine.errors import ModelUnavailable, SandboxUnavailable
 from engine.ports.cancel import CancelToken
 from engine.ports.sandbox import Job, Limits, Sandbox
 from engine.runs.records import RunRecords
@@ -54,6 +55,8 @@ class Executor:
     reuse: bool = True
     slots: threading.Semaphore | None = None
     """How many steps may be in the sandbox at once, over all runs; None: as many as ask."""
+    mender: StepMender | None = None
+    """Has a model look at steps that no declared repair helps, where there is one."""
 
     def run(
         self,
@@ -97,7 +100,7 @@ class Executor:
             result = self._attempt(run_id, node, spec, given, base, cancel)
             fix = None
             if result.status == "failed" and not cancel.cancelled:
-                fix = repair(spec, result.error, params, spent)
+                fix = repair(spec, result.error, params, spent) or self._mended(run_id, plan, node, spec, result, spent)
             if fix is None:
                 return self._finish(run_id, result, spent)
             spent.append(fix)
@@ -106,6 +109,18 @@ class Executor:
             self.records.log.emit(
                 NodeRetried(run_id=run_id, node=node.id, attempt=attempt + 1, why=why, changed=fix.change)
             )
+
+    def _mended(
+        self, run_id: str, plan: TaskDag, node: TaskNode, spec: ToolSpec, result: NodeResult, spent: Sequence[Repair]
+    ) -> Repair | None:
+        """Return what a model would change of the settings that nobody chose, where there is one."""
+        if self.mender is None:
+            return None
+        try:
+            return self.mender.repair(run_id, plan.question, node, spec, result.params, result.error, spent)
+        except ModelUnavailable as err:
+            self._warn(run_id, node, f"No model could look at the failure of step {node.id}: {err.message}")
+            return None
 
     def _attempt(
         self,

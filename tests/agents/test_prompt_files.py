@@ -8,7 +8,12 @@ import pytest
 
 from engine.agents.prompt_files import load_prompt
 
-REVIEWED = {"read_question": "dfebefcc147a"}
+REVIEWED = {
+    "mend_step": "97f7050588d9",
+    "read_question": "dfebefcc147a",
+    "review_run": "ed325ebdb2e5",
+    "write_answer": "75353015b61f",
+}
 """Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
 
 
