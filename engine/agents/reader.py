@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
 
 from engine.agents.asks import Asked, Asks
+from engine.agents.coder import Coder, CodeWanted
 from engine.agents.describe import complaints_text, files_text, others_text, tool_text
 from engine.agents.prompt_files import load_prompt
 from engine.domain.base import Value
@@ -23,14 +24,23 @@ from engine.domain.toolspec import ToolSpec
 from engine.errors import ModelUnavailable, PlanError
 from engine.planning.making.finish import PlanProposal, doubts_of
 from engine.planning.planner import Planner
-from engine.planning.told.goals import ToldPlan
+from engine.planning.told.goals import ToldGoal, ToldPlan
 from engine.toolbox.registry import ToolRegistry
+from engine.toolbox.shelf import Shelf
 
 _log = logging.getLogger(__name__)
+MOST_CODE = 2
+"""So many parts of a question may be answered by code."""
 SHOWN = 14
 """So many tools are shown with their parameters."""
 ROUNDS = 3
 """A reading may be given so many times: once, and anew after each list of what did not fit."""
+
+CODE = (
+    "What no listed tool does can be written as code, which runs in a sandbox after the person has read it: describe "
+    "it in `code`, with what a good result must meet. A listed tool is always better than code."
+)
+NO_CODE = "Code cannot be written here: leave `code` empty."
 
 
 class AskBack(Value):
@@ -42,6 +52,8 @@ class AskBack(Value):
 
 class ReadQuestion(ToldPlan):
     """What the model answers."""
+
+    code: list[CodeWanted] = Field(default=[], max_length=MOST_CODE)
 
     see: list[str] = Field(default=[], description="Further tools to be shown with their parameters.")
     ask: AskBack | None = None
@@ -56,6 +68,9 @@ class QuestionReader:
     registry: ToolRegistry
     levels: bool = True
     """Whether values of groups may leave the machine."""
+    coder: Coder | None = None
+    shelf: Shelf | None = None
+    """Where written tools are kept; with a coder, what no tool does is written as code."""
 
     def unless_sure(
         self,
@@ -135,15 +150,29 @@ class QuestionReader:
                 shown += [spec for spec in more if spec not in shown]
                 continue
             try:
-                made = self.planner.plan_told(question, profiles, read.value)
+                told = read.value.model_copy(
+                    update={"goals": [*read.value.goals, *self._written(read.value, question, profiles, run_id)]}
+                )
+                made = self.planner.plan_told(question, profiles, told)
             except PlanError as err:
                 issues = [str(issue) for issue in err.details.get("issues", [])]
                 if not issues:
                     raise
                 _log.info("A reading by %s did not fit: %s", read.model, "; ".join(issues))
                 continue
-            return PlanProposal(plan=_told_by(made.plan, read), retrieved=made.retrieved)
+            plan = _told_by(made.plan, read, [node.id for node in made.plan.nodes if self.registry.is_aside(node.tool)])
+            return PlanProposal(plan=plan, retrieved=made.retrieved)
         raise PlanError("No reading of the model fits the data.", details={"issues": issues})
+
+    def _written(self, read: ReadQuestion, question: str, profiles: list[Profile], run_id: str) -> Iterator[ToldGoal]:
+        """Have code written for what no tool does, keep it as drafts, and yield what it answers as goals."""
+        if self.coder is None or self.shelf is None:
+            return
+        for wanted in read.code:
+            wrote = self.coder.write(wanted, question, profiles, run_id=run_id)
+            self.shelf.keep(wrote.tool, by=wrote.tool.model)
+            why = f"No tool does this, so {wrote.tool.model} wrote code for it."
+            yield ToldGoal(tool=wrote.tool.name, files=wrote.files, why=why)
 
     def _ask(self, fixed: dict[str, str], shown: list[ToolSpec], issues: list[str], run_id: str) -> Asked[ReadQuestion]:
         names = {spec.name for spec in shown}
@@ -151,6 +180,7 @@ class QuestionReader:
             **fixed,
             tools="\n\n".join(map(tool_text, shown)),
             others=others_text(spec for spec in self.registry if spec.name not in names and spec.runnable),
+            code=CODE if self.coder and self.shelf else NO_CODE,
             complaints=complaints_text(issues),
         )
         return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
@@ -171,8 +201,11 @@ def _before(plan: TaskDag | None) -> str:
     return f"\nThe question before it, in the same conversation, with the steps that answered it:\n{told}\n"
 
 
-def _told_by(plan: TaskDag, read: Asked[ReadQuestion]) -> TaskDag:
-    """Return the plan with who read the question, and what the reader asks back."""
+def _told_by(plan: TaskDag, read: Asked[ReadQuestion], written: Sequence[str]) -> TaskDag:
+    """Return the plan with who read the question, which steps are written code, and what the reader asks back."""
+    warned = [
+        f"Step {node} runs code that a model wrote for this question: read it before it runs." for node in written
+    ]
     note = (
         f"The question was read by {read.model}; the plan was bound and checked by the same rules as without a model."
     )
@@ -181,4 +214,5 @@ def _told_by(plan: TaskDag, read: Asked[ReadQuestion]) -> TaskDag:
                      proposed=ask.choices[0] if ask.choices else None)
         for at, ask in enumerate(filter(None, [read.value.ask]))
     ]  # fmt: skip
-    return plan.model_copy(update={"notes": [*plan.notes, note], "open_questions": [*plan.open_questions, *asked]})
+    told = {"notes": [*plan.notes, note], "warnings": [*warned, *plan.warnings]}
+    return plan.model_copy(update={**told, "open_questions": [*plan.open_questions, *asked]})

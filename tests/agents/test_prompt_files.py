@@ -10,9 +10,10 @@ from engine.agents.prompt_files import load_prompt
 
 REVIEWED = {
     "mend_step": "97f7050588d9",
-    "read_question": "dfebefcc147a",
+    "read_question": "0f584f82e3a1",
     "review_run": "ed325ebdb2e5",
     "write_answer": "75353015b61f",
+    "write_code": "1177ff6c6de9",
 }
 """Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
 

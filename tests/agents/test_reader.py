@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from growth_data import write_growth
+from scripted import Scripted
 
-from engine.agents.asks import Asked
 from engine.agents.describe import files_text
 from engine.agents.reader import ROUNDS, QuestionReader
 from engine.data.profiler import profile_file
@@ -28,17 +28,6 @@ FIT = {
     "words": [{"words": "grow", "means": "column", "value": "growth"}],
 }
 MISFIT = {"goals": [{"analysis": "compare_groups", "tool": "compare_groups", "params": {"value": "size"}}]}
-
-
-class Scripted:
-    """Models that give answers in turn, and keep what they were asked."""
-
-    def __init__(self, *answers: dict[str, Any]) -> None:
-        self.answers, self.asked = list(answers), list[str]()
-
-    def ask(self, role, system, user, answer, *, purpose, run_id=""):
-        self.asked.append(user)
-        return Asked(value=answer.model_validate(self.answers[len(self.asked) - 1]), model="scripted/one")
 
 
 @pytest.fixture(scope="module")

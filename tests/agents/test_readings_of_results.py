@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from scripted import Scripted
 
-from engine.agents.asks import Asked
 from engine.agents.mender import MOST_REPAIRS, StepMender
 from engine.agents.reviewer import RunReviewer
 from engine.agents.writer import ROUNDS, AnswerWriter
@@ -24,15 +24,6 @@ REPORT = Report(
     answers=[Answer(text=FINDING.text, node="n1", finding="n1_f1")],
 )  # fmt: skip
 NODE = TaskNode(id="n1", name="Compare", tool="compare_groups", params={"value": "growth", "group": "treatment", "test": "auto"}, settled={"value": "plan", "group": "plan"})  # fmt: skip
-
-
-class Scripted:
-    def __init__(self, *answers):
-        self.answers, self.asked = list(answers), list[str]()
-
-    def ask(self, role, system, user, answer, *, purpose, run_id=""):
-        self.asked.append(user)
-        return Asked(value=answer.model_validate(self.answers[len(self.asked) - 1]), model="scripted/one")
 
 
 def said(text, *findings):

@@ -125,6 +125,10 @@ class Assembler:
             return same
         made.open.append(bound.spec.name)
         inputs = self._rows_first(bound, made)
+        for name, sheet in bound.wired.items():
+            port = bound.spec.input(name)
+            if port is not None and name not in inputs:
+                inputs[name] = made.builder.use(sheet, port.type)
         for practice in analysis.practice:
             if practice.when == "before":
                 self._add_practice(practice, case, made, inputs)

@@ -45,7 +45,9 @@ def require_told(told: ToldPlan, question: str, data: Data, catalogue: Catalogue
 
 def _of_goal(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Iterator[str]:
     analysis = catalogue.analyses.get(goal.analysis)
-    if analysis is None:
+    if analysis is None and (
+        goal.analysis or goal.tool not in catalogue.registry or catalogue.registry.get(goal.tool).answers
+    ):
         yield f"There is no analysis {goal.analysis!r}.{_near(goal.analysis, catalogue.analyses)}"
     if goal.tool not in catalogue.registry:
         yield f"There is no tool {goal.tool!r}.{_near(goal.tool, [spec.name for spec in catalogue.registry])}"
@@ -56,6 +58,11 @@ def _of_goal(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Iterator[str]:
     if analysis is not None and goal.analysis not in spec.answers:
         able = [other.name for other in catalogue.registry if goal.analysis in other.answers]
         yield f"{goal.tool} does not answer {goal.analysis!r}; {', '.join(able) or 'no tool'} does."
+    for name, file in goal.files.items():
+        if spec.input(name) is None:
+            yield f"{goal.tool} has no input {name!r} (it has {', '.join(port.name for port in spec.inputs)})."
+        elif all(sheet.name != file for sheet in data.sheets):
+            yield f"There is no file {file!r}.{_near(file, [sheet.name for sheet in data.sheets])}"
     for name, value in goal.params.items():
         param = spec.param(name)
         if param is None:

@@ -46,8 +46,11 @@ class ToldWords(Value):
 class ToldGoal(Value):
     """One thing that is asked and the step that answers it."""
 
-    analysis: str
+    analysis: str = ""
+    """Empty for a tool that was written for this question."""
     tool: str
+    files: dict[str, str] = {}
+    """Input -> name of its file, where several files could serve."""
     params: dict[str, Any] = {}
     """Parameter -> value; null leaves a column part empty that would else be filled from the data."""
     rows: list[ToldRows] = []

@@ -10,6 +10,7 @@ from engine.data.columns.column import profile_column
 from engine.data.structure.rows import look
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
+from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
 from engine.planning.binding.bind import bind
 from engine.planning.binding.conditions import holds
@@ -25,6 +26,7 @@ from engine.planning.telling.near import near
 from engine.planning.told.check import level_text, require_told
 from engine.planning.told.goals import ToldColumn, ToldGoal, ToldPlan
 from engine.text.tokens import Token, tokens
+from engine.toolbox.analyses import Analysis
 from engine.toolbox.tables.expressions import evaluate_expression
 
 
@@ -88,12 +90,14 @@ def with_columns(data: Data, columns: Iterable[ToldColumn]) -> Data:
 
 
 def _candidate(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Candidate:
-    analysis, spec = catalogue.analyses[goal.analysis], catalogue.registry.get(goal.tool)
+    spec = catalogue.registry.get(goal.tool)
+    analysis = catalogue.analyses.get(goal.analysis) or _of_its_own(spec)
     given = {name: value for name, value in goal.params.items() if spec.param(name)}
     columns = {param.name for param in spec.params if param.kind in ("column", "columns")}
     named = [n for key in columns & {*given} for n in (given[key] if isinstance(given[key], list) else [given[key]])]
     reading = _silent(name for name in named if name)
     bound = bind(spec, reading, data, given=given, needs=analysis.needs)
+    bound.wired = {name: sheet for name, file in goal.files.items() for sheet in data.sheets if sheet.name == file}
     bound.rows = [
         Restriction(row.column, row.op, tuple(map(level_text, row.values)), 0, -1, sure=True) for row in goal.rows
     ]
@@ -101,6 +105,11 @@ def _candidate(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Candidate:
     unmet = tuple(name for name in (*analysis.when, *spec.when) if not name.startswith(("said:", "not_said:")))
     unmet = tuple(name for name in unmet if not holds(name, bound, reading))
     return Candidate(analysis, 1.0, 1.0, bound, unmet=unmet)
+
+
+def _of_its_own(spec: ToolSpec) -> Analysis:
+    """Return the analysis that a tool carries out which was written for one question and answers none of the known ones."""
+    return Analysis(id=spec.name, field=spec.domain, asks=spec.title, family=spec.name, title=spec.title.lower())
 
 
 def _unfit(goals: Iterable[Candidate]) -> Iterable[str]:
