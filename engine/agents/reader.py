@@ -80,6 +80,7 @@ class QuestionReader:
         near: Sequence[str],
         before: TaskDag | None,
         faults: list[str],
+        run_id: str = "",
     ) -> PlanProposal:
         """Return the plan of the rules where they leave nothing open, else what the model reads; without it, theirs.
 
@@ -90,6 +91,7 @@ class QuestionReader:
             near: tools that a search found.
             before: the plan that the question may go on from.
             faults: a sentence is added when a model was asked and its reading could not be used.
+            run_id: the run that the calls are counted for.
 
         Raises:
             PlanError: of the rules, with what the model says of it, where neither makes a plan.
@@ -104,7 +106,7 @@ class QuestionReader:
             return _made_or(made, refused)
         first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
         try:
-            return self.plan(question, profiles, [*first, *near], before=before)
+            return self.plan(question, profiles, [*first, *near], before=before, run_id=run_id)
         except PlanError as err:
             said = err.message if not err.details.get("issues") else ""
             if refused is not None and said:

@@ -95,6 +95,7 @@ class PlanMaker:
             before=record.created_at,
             chosen=record.chosen,
             user=record.user,
+            run_id=record.run_id,
         )
 
     def make(
@@ -109,6 +110,7 @@ class PlanMaker:
         before: str = "",
         chosen: Mapping[str, Mapping[str, Any]] | None = None,
         user: str = "",
+        run_id: str = "",
     ) -> ProposedPlan:
         """Recall what fits the question, find tools for it and make a plan that says what it took from memory.
 
@@ -124,6 +126,7 @@ class PlanMaker:
             conversation: the conversation whose plans the question may follow; "" for none.
             before: the time from which on its plans do not count, ISO 8601; "" to count all.
             chosen: tool -> parameter -> value that a person chose in place of what was proposed.
+            run_id: the run that calls of models are counted for; "" for a plan that is only looked at.
             user: who asks; only what the same user settled is taken from memory.
 
         Raises:
@@ -156,7 +159,7 @@ class PlanMaker:
             made = by_rules()
         else:
             near = [tool.name for tool in found.tools if tool.runnable] if found else []
-            made = self.reader.unless_sure(by_rules, question, profiles, near, next(iter(plans), None), faults)
+            made = self.reader.unless_sure(by_rules, question, profiles, near, next(iter(plans), None), faults, run_id)
         asked = set_params(made.plan, changes, self.registry)
         plan = _unless_it_fails(
             lambda: apply_recall(asked, recalled.recall, self.registry, profiles, user=user) if recalled else None,
