@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from engine.agents.asks import Asks, Role
-from engine.agents.describe import complaints_text, files_text, quoted
+from engine.agents.describe import files_text
 from engine.agents.prompt_files import load_prompt
 from engine.data.catalogue import KINDS
 from engine.domain.base import Value
@@ -92,15 +92,15 @@ class Coder:
         """
         given = [profile for profile in profiles if profile.name in wanted.files] or list(profiles)
         known = {
-            "question": question.replace("</data>", ""),
-            "task": wanted.task.replace("</data>", ""),
-            "criteria": "\n".join(wanted.criteria).replace("</data>", ""),
+            "question": question,
+            "task": wanted.task,
+            "criteria": "\n".join(wanted.criteria),
             "files": files_text(given, levels=self.levels),
             "readers": _readers({guess.type for profile in given for guess in profile.types}),
             "checks": _checks(),
         }
         names = {profile.name for profile in given}
-        wrote = self._ask("coder", known, [], wanted.criteria, question, names, run_id)
+        wrote = self._ask("coder", {**known, "failed": ""}, wanted.criteria, question, names, run_id)
         if wrote is None:
             raise PlanError("The model does not write code for this part of the question.")
         return wrote
@@ -124,28 +124,23 @@ class Coder:
         deep = len(failed) > REPAIRS
         newest = failed[-1][0]
         shown = failed if deep else failed[-1:]
-        tried = "\n\n".join(f"This code failed with: {quoted(why)}\n```python\n{tool.source}```" for tool, why in shown)
+        tried = "\n\n".join(f"Failed with: {why}\n```python\n{tool.source}```" for tool, why in shown)
         known = {
-            "question": question.replace("</data>", ""),
+            "question": question,
             "task": newest.description,
             "criteria": "\n".join(newest.criteria),
             "files": "\n".join(f"{port.name}: {port.type.value}" for port in newest.inputs),
             "readers": _readers({port.type for port in newest.inputs}),
             "checks": _checks(),
         }
-        same = (
-            "Write it anew with the same arguments and outputs, so that it answers the same and does not fail. "
-            "Where the data do not allow the analysis, failing is right: say why in `give_up` instead."
-        )
         role: Role = "reasoning" if deep else "coder"
-        wrote = self._ask(role, known, [tried, same], newest.criteria, question, set(), run_id, newest)
+        wrote = self._ask(role, {**known, "failed": tried}, newest.criteria, question, set(), run_id, newest)
         return wrote.tool if wrote is not None else None
 
     def _ask(
         self,
         role: Role,
         known: dict[str, str],
-        told: list[str],
         criteria: list[str],
         question: str,
         files: set[str],
@@ -155,8 +150,7 @@ class Coder:
         issues: list[str] = []
         same = before and (_kinds(before.inputs), _kinds(before.outputs))
         for _ in range(ROUNDS):
-            complaints = "\n".join([*told, complaints_text(issues)])
-            system, user = load_prompt("write_code").filled(**known, complaints=complaints)
+            system, user = load_prompt("write_code").filled(**known, complaints="\n".join(issues))
             asked = self.models.ask(role, system, user, WrittenCode, purpose="write code for a step", run_id=run_id)
             code = asked.value
             if code.give_up:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from engine.domain.profile import ColumnProfile, Profile, Structure
 from engine.domain.toolspec import ParamSpec, ToolSpec
@@ -18,10 +18,10 @@ LONGEST = 60
 
 
 def quoted(text: object) -> str:
-    """Return a text of the user's data so that it can neither end its block nor break its line."""
+    """Return a text of the user's data so that it cannot break its line."""
     shown = str(text)
     shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 3] + "..."
-    return json.dumps(shown, ensure_ascii=False).replace("<", "\\u003c")
+    return json.dumps(shown, ensure_ascii=False)
 
 
 def files_text(profiles: Iterable[Profile], *, levels: bool = True) -> str:
@@ -117,11 +117,3 @@ def _param(param: ParamSpec) -> str:
 def others_text(specs: Iterable[ToolSpec]) -> str:
     """Return tools by name only, a line each."""
     return "\n".join(f"{spec.name}: {spec.title} [{', '.join(spec.answers)}]" for spec in specs)
-
-
-def complaints_text(issues: Sequence[str]) -> str:
-    """Return what was wrong with an answer, or ""."""
-    if not issues:
-        return ""
-    listed = "\n".join(f"- {issue}" for issue in issues)
-    return f"\nYour last reading did not fit:\n{listed}\nGive the whole reading again, put right.\n"

@@ -67,13 +67,13 @@ class StepMender:
         free = [param for param in spec.params if param.name not in node.settled]
         if not free or sum(not fix.pattern for fix in spent) >= MOST_REPAIRS:
             return None
-        tried = "".join(f"Tried: {json.dumps(fix.change)}, and it failed again.\n" for fix in spent)
+        tried = "\n".join(json.dumps(fix.change, ensure_ascii=False) for fix in spent)
         system, user = load_prompt("mend_step").filled(
-            question=question.replace("</data>", ""),
+            question=question,
             tool=tool_text(spec),
-            params=json.dumps(dict(params), ensure_ascii=False).replace("<", "\\u003c"),
+            params=json.dumps(dict(params), ensure_ascii=False),
             free=", ".join(param.name for param in free),
-            error=error.replace("</data>", ""),
+            error=error,
             tried=tried,
         )
         asked = self.models.ask("coder", system, user, Reflection, purpose="mend a failed step", run_id=run_id)

@@ -1,6 +1,8 @@
 """Prompts: files with declared variables, so that what leaves the machine can be read, tested and named by its hash.
 
-A file begins with `variables: a, b` and has a part `--- system` and a part `--- user`; `$a` stands for a variable.
+A file begins with a line `data:` and a line `ours:`, which name its variables, and has a part `--- system` and a part
+`--- user`; `$a` stands for a variable. What others wrote (questions, names and values of data, messages of programs) is
+`data`: it is put between `<data>` and `</data>`, which no value can end.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ from string import Template
 
 from engine.domain.encoding.hashing import sha256_text
 
-_PARTS = re.compile(r"\Avariables: (?P<names>[^\n]*)\n--- system\n(?P<system>.*?)\n--- user\n(?P<user>.*)\Z", re.DOTALL)
+_PARTS = re.compile(
+    r"\Adata: (?P<data>[^\n]*)\nours: (?P<ours>[^\n]*)\n--- system\n(?P<system>.*?)\n--- user\n(?P<user>.*)\Z",
+    re.DOTALL,
+)
+_TAG = re.compile(r"<\s*/?\s*data\s*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +27,30 @@ class Prompt:
     """A prompt before its variables are filled."""
 
     name: str
-    variables: frozenset[str]
+    data: frozenset[str]
+    """Variables whose values others wrote."""
+    ours: frozenset[str]
     system: str
     user: str
     sha256: str
     """Of the file."""
 
     def filled(self, **values: str) -> tuple[str, str]:
-        """Return the texts of system and user.
+        """Return the texts of system and user; an empty value is `none`.
 
         Raises:
             ValueError: unless exactly the declared variables are given.
         """
-        if values.keys() != self.variables:
-            message = f"The prompt {self.name!r} takes {sorted(self.variables)}, not {sorted(values)}."
+        if values.keys() != self.data | self.ours:
+            message = f"The prompt {self.name!r} takes {sorted(self.data | self.ours)}, not {sorted(values)}."
             raise ValueError(message)
-        return self.system, Template(self.user).substitute(values)
+        told = {name: data_block(value) if name in self.data else value or "none" for name, value in values.items()}
+        return self.system, Template(self.user).substitute(told)
+
+
+def data_block(text: str) -> str:
+    """Return a text of others as a block that it cannot end."""
+    return f"<data>\n{_TAG.sub('[data]', text).strip() or 'none'}\n</data>"
 
 
 @functools.cache
@@ -51,9 +65,9 @@ def load_prompt(name: str) -> Prompt:
     if parts is None:
         message = f"The file of the prompt {name!r} lacks its variables or one of its two parts."
         raise ValueError(message)
-    variables = frozenset(parts["names"].replace(",", " ").split())
+    data, ours = (frozenset(parts[key].replace(",", " ").split()) for key in ("data", "ours"))
     used = set(Template(parts["user"]).get_identifiers()) | set(Template(parts["system"]).get_identifiers())
-    if used != variables:
-        message = f"The prompt {name!r} declares {sorted(variables)} and uses {sorted(used)}."
+    if used != data | ours:
+        message = f"The prompt {name!r} declares {sorted(data | ours)} and uses {sorted(used)}."
         raise ValueError(message)
-    return Prompt(name, variables, parts["system"].strip(), parts["user"].strip(), sha256_text(text))
+    return Prompt(name, data, ours, parts["system"].strip(), parts["user"].strip(), sha256_text(text))

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from engine.agents.asks import Asked, Asks
 from engine.agents.coder import Coder, CodeWanted
-from engine.agents.describe import complaints_text, files_text, others_text, tool_text
+from engine.agents.describe import files_text, others_text, tool_text
 from engine.agents.prompt_files import load_prompt
 from engine.domain.base import Value
 from engine.domain.plan import OpenQuestion, TaskDag
@@ -140,7 +140,7 @@ class QuestionReader:
         """
         shown = [self.registry.get(name) for name in dict.fromkeys(near) if name in self.registry][:SHOWN]
         fixed = {
-            "question": question.replace("</data>", ""),
+            "question": question,
             "before": _before(before),
             "files": files_text(profiles, levels=self.levels),
         }
@@ -183,7 +183,7 @@ class QuestionReader:
             tools="\n\n".join(map(tool_text, shown)),
             others=others_text(spec for spec in self.registry if spec.name not in names and spec.runnable),
             code=CODE if self.coder and self.shelf else NO_CODE,
-            complaints=complaints_text(issues),
+            complaints="\n".join(issues),
         )
         return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
 
@@ -199,8 +199,7 @@ def _before(plan: TaskDag | None) -> str:
     if plan is None:
         return ""
     steps = "\n".join(f"{node.tool} {json.dumps(node.params, ensure_ascii=False)}" for node in plan.nodes)
-    told = f"<data>\n{plan.question}\n{steps}\n</data>"
-    return f"\nThe question before it, in the same conversation, with the steps that answered it:\n{told}\n"
+    return f"{plan.question}\n{steps}"
 
 
 def _told_by(plan: TaskDag, read: Asked[ReadQuestion], written: Sequence[str]) -> TaskDag:

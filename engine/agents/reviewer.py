@@ -53,11 +53,11 @@ class RunReviewer:
             if node.id in view.results
         ]
         system, user = load_prompt("review_run").filled(
-            question=report.question.replace("</data>", ""),
+            question=report.question,
             files=files_text(view.profiles, levels=self.levels),
             steps="\n".join(steps),
-            findings="\n".join(f"{finding.node}: {finding.text}" for finding in report.findings) or "none",
-            caveats="\n".join(report.limitations) or "none",
+            findings="\n".join(f"{finding.node}: {finding.text}" for finding in report.findings),
+            caveats="\n".join(report.limitations),
         )
         run_id = view.record.run_id
         asked = self.models.ask("judge", system, user, Review, purpose="review the result", run_id=run_id)

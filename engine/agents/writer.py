@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from engine.agents.asks import Asks
-from engine.agents.describe import complaints_text
 from engine.agents.held import unfounded
 from engine.agents.prompt_files import load_prompt
 from engine.domain.base import Value
@@ -56,10 +55,10 @@ class AnswerWriter:
         issues: list[str] = []
         for _ in range(ROUNDS):
             system, user = load_prompt("write_answer").filled(
-                question=report.question.replace("</data>", ""),
+                question=report.question,
                 answers="\n".join(f"{finding.id}: {finding.text}" for finding in findings.values()),
-                caveats="\n".join(report.caveats) or "none",
-                complaints=complaints_text(issues),
+                caveats="\n".join(report.caveats),
+                complaints="\n".join(issues),
             )
             asked = self.models.ask(
                 "reasoning", system, user, PlainAnswer, purpose="put the answer in words", run_id=run_id

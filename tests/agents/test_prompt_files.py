@@ -9,11 +9,11 @@ import pytest
 from engine.agents.prompt_files import load_prompt
 
 REVIEWED = {
-    "mend_step": "97f7050588d9",
-    "read_question": "0f584f82e3a1",
-    "review_run": "ed325ebdb2e5",
-    "write_answer": "75353015b61f",
-    "write_code": "1177ff6c6de9",
+    "mend_step": "f6426ddb24d6",
+    "read_question": "ce2404c258b7",
+    "review_run": "f5ba813a6881",
+    "write_answer": "acad7422aea7",
+    "write_code": "5c6d21001d26",
 }
 """Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
 
@@ -30,6 +30,7 @@ def test_a_prompt_takes_exactly_its_variables(given):
 
 
 def test_dollars_in_values_stay_as_they_are():
-    values = dict.fromkeys(load_prompt("read_question").variables, "")
+    prompt = load_prompt("read_question")
+    values = dict.fromkeys(prompt.data | prompt.ours, "")
     _, user = load_prompt("read_question").filled(**{**values, "question": "cost in $files and $100"})
     assert "cost in $files and $100" in user
