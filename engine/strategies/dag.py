@@ -54,7 +54,7 @@ class DagStrategy:
     def _with_code_as_it_ran(
         self, record: RunRecord, plan: TaskDag, results: Mapping[str, NodeResult], shelf: Shelf
     ) -> RunRecord:
-        """Note which written tools worked; where code was written anew, store the plan as it ran as its next version."""
+        """Note which written tools worked; where code was written anew, store the plan as it ran as the next version."""
         changes, nodes = list[str](), list[TaskNode]()
         for node in plan.nodes:
             result = results.get(node.id)
