@@ -16,6 +16,13 @@ from engine.adapters.process_profiler import ProcessProfiler
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
 from engine.adapters.system import RandomIds, SystemClock, environment
 from engine.adapters.warm_up import compiled_cache
+from engine.agents.by_models import ByModels
+from engine.agents.coder import Coder
+from engine.agents.mender import StepMender
+from engine.agents.opinion import RouteOpinion
+from engine.agents.reader import QuestionReader
+from engine.agents.reviewer import RunReviewer
+from engine.agents.writer import AnswerWriter
 from engine.asking.corrections import Corrections
 from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
@@ -31,6 +38,7 @@ from engine.memory.facts.statements import Statements
 from engine.memory.service import Memory
 from engine.memory.working.memory import WorkingMemory
 from engine.models.roster import Target, targets
+from engine.models.scope import Scope
 from engine.models.service import Models
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
@@ -54,13 +62,18 @@ from engine.runs.requests import RequestWatcher
 from engine.settings import Settings
 from engine.steps.ending import Ending
 from engine.steps.executor import Executor
+from engine.steps.mending import Mending
 from engine.steps.remember import Remembering
+from engine.steps.second_reading import SecondReading
 from engine.strategies.dag import DagStrategy
 from engine.strategies.proposing import Proposing
+from engine.strategies.react.by_model import ModelDriver
+from engine.strategies.react.loop import by_words
 from engine.strategies.react.sources import all_lookups
 from engine.strategies.react.strategy import ReactStrategy
 from engine.text.redaction import Redactor
 from engine.toolbox.registry import ToolRegistry, builtin_tools
+from engine.toolbox.shelf import Shelf
 from storage.database import Database
 from storage.graph.store import DuckGraphStore
 from storage.memory.conversations import DuckConversations
@@ -72,6 +85,7 @@ from storage.runs.artifacts import FileArtifacts
 from storage.runs.corrections import DuckCorrections
 from storage.runs.store import DuckRunStore
 from storage.tools.catalogues import DuckCatalogues
+from storage.tools.written import DuckWritten
 from storage.vectors.shipped import ShippedVectors
 from storage.vectors.store import LanceVectors
 from storage.workspace import Workspace, is_only_readable
@@ -214,20 +228,25 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     planner = Planner(registry, embeddings.embedder.embed if embeddings else None)
     models = make_models(settings, roster, ModelCallsTwin() if read_only else DuckModelCalls(database), clock)
     locks = RunLocks()
+    shelf = Shelf(DuckWritten(database), registry, clock)
+    agents = make_agents(settings, models, planner, registry, shelf, records, queue)
+    executor.mending = agents.mending
     corrections = Corrections(DuckCorrections(database), profiler)
     titles = {spec.name: spec.title for spec in registry}
     remembering = Remembering(settings=settings, memory=memory, knowledge=knowledge, titles=titles)
-    maker = PlanMaker(planner, memory, finder, registry, store)
-    router = Router(embeddings.embedder.embed if embeddings else None)
-    react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner))
+    maker = PlanMaker(planner, memory, finder, registry, store, agents.reader)
+    router = Router(embeddings.embedder.embed if embeddings else None, agents.opinion)
+    react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner), agents.driver or by_words)
     orchestrator = Orchestrator(
         records=records,
         queue=queue,
         locks=locks,
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
         proposing=Proposing(records, corrections, router, react, maker),
-        strategy=DagStrategy(records, executor, settings.parallel_steps),
-        ending=Ending(records, registry, knowledge.claims, remembering, finder.forget_usage, models.usage),
+        strategy=DagStrategy(records, executor, settings.parallel_steps, shelf),
+        ending=Ending(
+            records, registry, knowledge.claims, remembering, finder.forget_usage, models.usage, agents.reading
+        ),
     )
 
     def forget(run_id: str) -> None:
@@ -322,6 +341,54 @@ def serve_mailbox(folder: Path, port: int, tell: Callable[[str], object]) -> Non
     with Mailbox(folder, port, tell) as mailbox:
         tell(f"A model listens on http://127.0.0.1:{mailbox.port}/v1; its questions and answers are in {folder}.")
         mailbox.serve_forever()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    """What models do, each None where there is no model for it or a setting says no."""
+
+    reader: QuestionReader | None = None
+    mending: Mending | None = None
+    reading: SecondReading | None = None
+    opinion: RouteOpinion | None = None
+    driver: ModelDriver | None = None
+
+
+def make_agents(
+    settings: Settings,
+    models: Models,
+    planner: Planner,
+    registry: ToolRegistry,
+    shelf: Shelf,
+    records: RunRecords,
+    queue: RunQueue,
+) -> Agents:
+    """Return what models do, as the settings allow it."""
+    if not any(models.roster.values()):
+        return Agents()
+
+    def scope(run_id: str) -> Scope:
+        if not run_id:
+            return Scope(user=settings.user)
+        run = records.newest(run_id)
+        given = {"user": run.user, "conversation": run.conversation}
+        return Scope(run_id=run_id, emit=records.log.emit, cancel=queue.token(run_id), **given)
+
+    asks, levels = ByModels(models, scope), settings.model_levels
+    coder = Coder(asks, levels)
+    reads, codes, judges = (models.has(role) for role in ("reasoning", "coder", "judge"))
+    writes = coder if settings.model_code and codes else None
+    return Agents(
+        reader=QuestionReader(asks, planner, registry, levels, writes, shelf)
+        if settings.model_plans and reads
+        else None,
+        mending=Mending(StepMender(asks), coder, shelf) if settings.model_repairs and codes else None,
+        reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels))
+        if settings.model_report and reads and judges
+        else None,
+        opinion=RouteOpinion(asks) if models.has("fast") else None,
+        driver=ModelDriver(asks, levels) if reads else None,
+    )
 
 
 def make_embeddings(settings: Settings, vectors: LanceVectors) -> CachedEmbeddings | None:

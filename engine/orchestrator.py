@@ -106,7 +106,7 @@ class Orchestrator:
             self.ending.answer(record, proposed)
         elif cancel.cancelled:
             self.ending.end(record, "cancelled")
-        elif record.auto_approve and not proposed.unanswered():
+        elif record.auto_approve and not proposed.unanswered() and not self.plans.has_drafts(proposed):
             self._from_plan(self.plans.approved(record, proposed, user=record.user), cancel)
         else:
             self.records.update(record, status="awaiting_approval")

@@ -53,6 +53,16 @@ class Settings(BaseSettings):
     """Longest silence of a model's server, in seconds."""
     model_output_tokens: int = Field(default=8192, ge=16)
     """Most tokens of one answer."""
+    model_plans: bool = True
+    """Have a model read questions that the rules refuse or doubt."""
+    model_levels: bool = True
+    """Let values of groups (`treated`, `stage II`) leave the machine with the names of columns; rows never do."""
+    model_code: bool = True
+    """Have a model write code for what no tool does; it is shown before it runs, also with `--yes`."""
+    model_repairs: bool = True
+    """Have a model look at steps that fail and that no declared repair helps."""
+    model_report: bool = True
+    """Have models put answers in plain words and doubt finished runs."""
     model_cache: bool = True
     """Take the answer of an earlier call when model, messages, tools, schema and settings are the same."""
     budget_call_tokens: int = Field(default=1_000_000, ge=0)

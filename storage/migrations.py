@@ -310,6 +310,22 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
+    Migration(
+        11,
+        "m0011_written_tools",
+        (
+            # A row a state: the newest of a tool is where it stands.
+            """
+            CREATE TABLE written_tools (
+                number BIGINT NOT NULL,
+                name VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+        ),
+    ),
 )
 
 _RECORD = """

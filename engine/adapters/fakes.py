@@ -136,7 +136,7 @@ class HashEmbedder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ScriptedCall:
     """What a scripted model was asked."""
 
     messages: tuple[ChatMessage, ...]
@@ -166,7 +166,7 @@ class ScriptedModel:
         """Take the answers; with `counts_tokens` a token is a word, else the number is not known."""
         self.name = name
         self.max_input_tokens = max_input_tokens
-        self.asked: list[Asked] = []
+        self.asked: list[ScriptedCall] = []
         self._replies = list(replies)
         self._counts_tokens = counts_tokens
         self._lock = threading.Lock()
@@ -219,7 +219,7 @@ class ScriptedModel:
 
     def _next(self, messages: Sequence[ChatMessage], role: str, schema: dict[str, Any] | None) -> Any:
         with self._lock:
-            self.asked.append(Asked(messages=tuple(messages), role=role, schema=schema))
+            self.asked.append(ScriptedCall(messages=tuple(messages), role=role, schema=schema))
             if not self._replies:
                 raise ModelUnavailable(
                     f"The scripted model {self.name} has no answer left for question {len(self.asked)}.",

@@ -232,6 +232,10 @@ class PlanDesk:
         told = PlanApproved(run_id=record.run_id, version=plan.version, by=user or self.records.user)
         return self.records.update(record, told, approved_version=plan.version, **changes)
 
+    def has_drafts(self, plan: TaskDag) -> bool:
+        """Say whether a plan has code of a model that nobody has approved: a person looks at it before it runs."""
+        return any(self.registry.is_aside(node.tool) for node in plan.nodes)
+
     def require_runnable(self, plan: TaskDag) -> None:
         """Refuse a plan that cannot run.
 

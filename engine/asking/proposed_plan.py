@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from engine.agents.reader import QuestionReader
 from engine.asking.conversation import plans_before
 from engine.asking.domains import domains_of
 from engine.asking.edits import set_params
@@ -79,6 +81,8 @@ class PlanMaker:
     """The tools that can run."""
     store: RunStore
     """The runs of a conversation, which a follow-up may refer to."""
+    reader: QuestionReader | None = None
+    """Has a model read what the rules cannot, where there is one."""
 
     def for_run(self, record: RunRecord, profiles: list[Profile]) -> ProposedPlan:
         """Make the plan of a run's question as its record asks for it; see `make`."""
@@ -91,6 +95,7 @@ class PlanMaker:
             before=record.created_at,
             chosen=record.chosen,
             user=record.user,
+            run_id=record.run_id,
         )
 
     def make(
@@ -104,6 +109,7 @@ class PlanMaker:
         before: str = "",
         chosen: Mapping[str, Mapping[str, Any]] | None = None,
         user: str = "",
+        run_id: str = "",
     ) -> ProposedPlan:
         """Recall what fits the question, find tools for it and make a plan that says what it took from memory.
 
@@ -118,6 +124,7 @@ class PlanMaker:
             conversation: the conversation whose plans the question may follow; "" for none.
             before: the time from which on its plans do not count, ISO 8601; "" to count all.
             chosen: tool -> parameter -> value that a person chose in place of what was proposed.
+            run_id: the run that calls of models are counted for; "" for a plan that is only looked at.
             user: who asks; only what the same user settled is taken from memory.
 
         Raises:
@@ -138,7 +145,8 @@ class PlanMaker:
             faults,
         )
         plans = plans_before(self.store, question, conversation, before)
-        made = self.planner.plan(
+        by_rules = functools.partial(
+            self.planner.plan,
             question,
             profiles,
             found=found,
@@ -147,6 +155,11 @@ class PlanMaker:
             chosen=chosen,
             earlier=plans[1:],
         )
+        if self.reader is None or analysis or chosen:  # what a person chose needs no second reader
+            made = by_rules()
+        else:
+            near = [tool.name for tool in found.tools if tool.runnable] if found else []
+            made = self.reader.unless_sure(by_rules, question, profiles, near, next(iter(plans), None), faults, run_id)
         asked = set_params(made.plan, changes, self.registry)
         plan = _unless_it_fails(
             lambda: apply_recall(asked, recalled.recall, self.registry, profiles, user=user) if recalled else None,

@@ -28,7 +28,7 @@ _SHORTER, _LONGEST, _MARKS = 6, 6, 3
 """Words in a step of length, the last such step, and so many marks that part a list count."""
 
 
-class Example(NamedTuple):
+class ExampleTask(NamedTuple):
     """A task with the strategy that serves it."""
 
     strategy: str
@@ -74,11 +74,11 @@ class Shares(NamedTuple):
     """Empty where there are no vectors; "" is no field in particular."""
 
 
-def examples() -> Iterator[Example]:
+def examples() -> Iterator[ExampleTask]:
     """Yield the example tasks."""
     _, *lines = _example_text().splitlines()
     for line in lines:
-        yield Example(*line.split("\t"))
+        yield ExampleTask(*line.split("\t"))
 
 
 def sources_hash() -> str:

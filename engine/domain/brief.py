@@ -62,7 +62,7 @@ class Other(Value):
         return {**self.params, self.adjusting: [*self.params.get(self.adjusting, []), *columns]}
 
 
-class Piece(NamedTuple):
+class ClausePiece(NamedTuple):
     """Some words of a sentence, and the part that they tell and that can be chosen anew there; None for plain words."""
 
     words: str
@@ -100,7 +100,7 @@ class GoalBrief(Value):
         said = ("".join(piece.words for piece in clause) for clause in self.clauses())
         return " ".join([f"{self.title}.", *said])
 
-    def clauses(self) -> Iterator[list[Piece]]:
+    def clauses(self) -> Iterator[list[ClausePiece]]:
         """Yield the sentence in pieces, clause by clause: `Outcome: status is died (2) over time.`."""
         labels = {part.label for part in self.parts if not part.column}
         for label, alike in groupby(self.parts, key=lambda part: part.label):
@@ -125,46 +125,46 @@ class GoalBrief(Value):
     def _of(self, label: str) -> BriefPart | None:
         return next((part for part in self.parts if part.label == label and not part.column), None)
 
-    def _happening(self, own: list[BriefPart]) -> list[Piece]:
+    def _happening(self, own: list[BriefPart]) -> list[ClausePiece]:
         level, time = self._of("Event is"), self._of("Time") if self._of("Event") else None
         pieces = _clause("Outcome", own)[:-1]
         if level is not None:
-            pieces += [Piece(" (event: " if level.asked else " is "), Piece(level.words, level)]
-            pieces += [Piece(")")] if level.asked else []
-        pieces += [Piece(" over "), Piece(time.words, time)] if time else []
-        return [*pieces, Piece(".")]
+            pieces += [ClausePiece(" (event: " if level.asked else " is "), ClausePiece(level.words, level)]
+            pieces += [ClausePiece(")")] if level.asked else []
+        pieces += [ClausePiece(" over "), ClausePiece(time.words, time)] if time else []
+        return [*pieces, ClausePiece(".")]
 
     def _compared(self) -> bool:
         """Say whether the groups already say which is set against which."""
         groups = self._of("Groups")
         return groups is not None and _AGAINST in groups.words
 
-    def _groups(self, groups: BriefPart) -> list[Piece]:
+    def _groups(self, groups: BriefPart) -> list[ClausePiece]:
         """Return the groups with each side as a part of its own, as far as a side can be chosen."""
         column, colon, levels = groups.words.partition(": ")
         first, against, second = levels.rpartition(_AGAINST)
         interest, reference = self._of("Of interest"), self._of(REFERENCE)
-        pieces = [Piece("Groups: "), Piece(column, groups), Piece(colon)]
+        pieces = [ClausePiece("Groups: "), ClausePiece(column, groups), ClausePiece(colon)]
         if not against:
-            pieces.append(Piece(levels))
+            pieces.append(ClausePiece(levels))
             if reference is not None:
                 pieces += [
-                    Piece(", " if reference.words == NO_REFERENCE else ", against "),
-                    Piece(reference.words, reference),
+                    ClausePiece(", " if reference.words == NO_REFERENCE else ", against "),
+                    ClausePiece(reference.words, reference),
                 ]
         else:
-            pieces += [Piece(first, interest), Piece(against), Piece(second, reference)]
-        return [piece for piece in [*pieces, Piece(".")] if piece.words]
+            pieces += [ClausePiece(first, interest), ClausePiece(against), ClausePiece(second, reference)]
+        return [piece for piece in [*pieces, ClausePiece(".")] if piece.words]
 
-    def _computed(self) -> list[Piece]:
+    def _computed(self) -> list[ClausePiece]:
         head = re.split(r"\s*[,(;]| with ", self.method)[0]
         kind = "Test" if re.search(r"\btests?\b|ANOVA|analysis of variance", head) else "Method"
         why = f", because {self.because}." if self.because else "."
-        return [Piece(f"{kind}: "), Piece(self.method, self.choice), Piece(why)]
+        return [ClausePiece(f"{kind}: "), ClausePiece(self.method, self.choice), ClausePiece(why)]
 
 
-def _clause(label: str, parts: list[BriefPart]) -> list[Piece]:
-    pieces = [Piece(f"{label}: ")]
+def _clause(label: str, parts: list[BriefPart]) -> list[ClausePiece]:
+    pieces = [ClausePiece(f"{label}: ")]
     for number, part in enumerate(parts):
-        pieces += [Piece("; "), Piece(part.words, part)] if number else [Piece(part.words, part)]
-    return [*pieces, Piece(".")]
+        pieces += [ClausePiece("; "), ClausePiece(part.words, part)] if number else [ClausePiece(part.words, part)]
+    return [*pieces, ClausePiece(".")]

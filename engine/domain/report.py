@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from engine.domain.base import Value
 from engine.domain.findings import Finding
 from engine.domain.knowledge import ClaimCheck
@@ -79,6 +81,26 @@ class Answer(Value):
         return self.lead + self.text
 
 
+class InWords(Value):
+    """The answers in plain words, written by a model; every number of them stands in the findings it rests on."""
+
+    text: str
+    model: str
+    """Provider and model."""
+    findings: list[str]
+    """Ids."""
+
+
+class Doubt(Value):
+    """What a model that reviewed the run doubts."""
+
+    kind: Literal["wrong", "doubt"]
+    """`wrong` where it holds the answer for unusable."""
+    text: str
+    model: str
+    node: str = ""
+
+
 class Report(Value):
     """A report on one run."""
 
@@ -102,5 +124,7 @@ class Report(Value):
     answers: list[Answer] = []
     caveats: list[str] = []
     """At most three of the limitations: what failed or is left out, then what matters for these answers."""
+    in_words: InWords | None = None
+    doubts: list[Doubt] = []
     spoken: str = ""
     """The answer to be said aloud, at most 60 words; empty in reports of earlier versions."""

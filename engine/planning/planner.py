@@ -47,6 +47,8 @@ from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
 from engine.planning.telling.offers import offers
 from engine.planning.telling.refusals import add_ways, no_data, not_understood, require_data
+from engine.planning.told.goals import ToldPlan
+from engine.planning.told.plan import plan_told
 from engine.toolbox.registry import ToolRegistry
 
 TRIED = 24
@@ -97,6 +99,25 @@ class Planner:
             if made is not None:
                 return made
         return plan_it(question, analysis, chosen or {})
+
+    def nearest(self, question: str, profiles: list[Profile]) -> list[str]:
+        """Return the names of tools that a question may ask for, likeliest first; [] where the files cannot be used."""
+        with contextlib.suppress(EngineError):
+            reading, data, _ = self._read(question, profiles, {})
+            found = self._catalogue.candidates(reading, data)
+            return list(dict.fromkeys(c.bound.spec.name for c in found if c.bound is not None))
+        return []
+
+    def plan_told(self, question: str, profiles: list[Profile], told: ToldPlan) -> PlanProposal:
+        """Return the plan of goals that somebody else has read from the question (see `engine.planning.told`).
+
+        Raises:
+            PlanError: where a goal does not fit catalogue or data; `details["issues"]` lists what is wrong.
+            DataError: when none of the files can be used.
+        """
+        question = " ".join(question.split())
+        plan = plan_told(question, profiles, self._data(profiles), told, self._catalogue, self._assembler)
+        return PlanProposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
 
     def suggest(self, profiles: list[Profile], previous: TaskDag | None = None, *, wanted: int = 3) -> list[str]:
         """Return questions that these files (and the plan before) let plan as they stand: nothing is asked, nothing left out."""

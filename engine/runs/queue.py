@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from engine.errors import LimitExceeded, PlanError
+from engine.ports.cancel import CancelToken
 from engine.runs.cancel import CancelSource
 
 Work = Callable[[CancelSource], None]
@@ -75,6 +76,12 @@ class RunQueue:
             return False
         ticket.cancel.cancel()
         return True
+
+    def token(self, run_id: str) -> CancelToken | None:
+        """Return what tells the work on a run to stop; None for a run that is not active."""
+        with self._lock:
+            ticket = self._tickets.get(run_id)
+        return ticket.cancel if ticket is not None else None
 
     def active(self) -> list[str]:
         """Return the runs that wait or run, oldest first."""

@@ -15,10 +15,13 @@ from engine.knowledge.grounding.checker import ClaimChecker
 from engine.runs.records import RunRecords
 from engine.steps.grounder import ground_claims, ground_findings
 from engine.steps.remember import Remembering
+from engine.steps.second_reading import SecondReading
 from engine.steps.synthesizer import synthesize
 from engine.toolbox.registry import ToolRegistry
 
 _log = logging.getLogger(__name__)
+ANSWERED = ("succeeded", "partial")
+"""How a run has ended whose report is worth a second reading."""
 
 
 @dataclass(slots=True)
@@ -33,18 +36,20 @@ class Ending:
     """Called after a run was remembered, for those who keep counts of past runs."""
     usage: Callable[[str, float], Usage]
     """Returns what a run used, given its id and the seconds of its steps."""
+    reading: SecondReading | None = None
+    """Has models put the report in words and doubt it, where there are some."""
 
     def end(self, record: RunRecord, status: RunStatus, *, report: bool = True) -> None:
         """End a run: write its report, remember it, and only then say that it is over."""
         results = self.records.store.results(record.run_id).values()
         seconds = sum(result.seconds for result in results if result.status != "cached")
-        ended = {"finished_at": self.records.clock.now(), "usage": self.usage(record.run_id, seconds)}
-        record = record.model_copy(update={"status": status, **ended})
+        record = record.model_copy(update={"status": status, "finished_at": self.records.clock.now()})
         written = None
         if report and self.records.store.plan(record.run_id) is not None:
             view = self.records.view(record)
             written = self._checked(view, synthesize(view, self.registry, self.records.artifacts))
-        self._say_over(record, written)
+            written = self.reading.read(view, written) if self.reading is not None and status in ANSWERED else written
+        self._say_over(record.model_copy(update={"usage": self.usage(record.run_id, seconds)}), written)
 
     def end_in_any_case(self, record: RunRecord, status: RunStatus) -> None:
         """End a run, without a report when that cannot be written.

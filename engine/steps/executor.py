@@ -23,10 +23,11 @@ from engine.domain.events import (
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.results import ExecResult, NodeResult
 from engine.domain.toolspec import Repair, ToolSpec
-from engine.errors import SandboxUnavailable
+from engine.errors import ModelUnavailable, PlanError, SandboxUnavailable
 from engine.ports.cancel import CancelToken
 from engine.ports.sandbox import Job, Limits, Sandbox
 from engine.runs.records import RunRecords
+from engine.steps.mending import Failure, Mending
 from engine.steps.repairs import repair
 from engine.steps.reuse import repaired, reused
 from engine.steps.step_inputs import Given, copy_into, given_to
@@ -54,6 +55,8 @@ class Executor:
     reuse: bool = True
     slots: threading.Semaphore | None = None
     """How many steps may be in the sandbox at once, over all runs; None: as many as ask."""
+    mending: Mending | None = None
+    """Has models look at steps that no declared repair helps, where there are some."""
 
     def run(
         self,
@@ -74,10 +77,11 @@ class Executor:
         """
         spec = self.registry.get(node.tool)
         given = given_to(plan, node, spec, results, self.registry, self.records.artifacts)
-        versions = package_versions(spec.packages)
         params = dict(node.params)
         spent: list[Repair] = []
+        failed: list[Failure] = []
         while True:
+            versions = package_versions(spec.packages)
             attempt, started = 1 + len(spent), self.records.clock.now()
             key = cache_key(spec, params, {i.name: (i.sha256, i.step) for i in given}, versions)
             if self.reuse and not fresh and (known := reused(run_id, node, key, spent, self.records)) is not None:
@@ -85,7 +89,7 @@ class Executor:
             self.records.log.emit(NodeStarted(run_id=run_id, node=node.id, attempt=attempt))
             base = NodeResult(
                 node=node.id,
-                tool=node.tool,
+                tool=spec.name,
                 status="running",
                 attempts=attempt,
                 cache_key=key,
@@ -95,17 +99,35 @@ class Executor:
                 versions=versions,
             )
             result = self._attempt(run_id, node, spec, given, base, cancel)
-            fix = None
+            again = None
             if result.status == "failed" and not cancel.cancelled:
-                fix = repair(spec, result.error, params, spent)
-            if fix is None:
+                failed.append(Failure(spec, result.error))
+                again = self._again(run_id, plan.question, node, result, failed, spent)
+            if again is None:
                 return self._finish(run_id, result, spent)
+            spec, fix = again
             spent.append(fix)
             params.update(fix.change)
+            changed = fix.change or {"code": spec.name}
             why = f"{result.error} So {fix.why}."
             self.records.log.emit(
-                NodeRetried(run_id=run_id, node=node.id, attempt=attempt + 1, why=why, changed=fix.change)
+                NodeRetried(run_id=run_id, node=node.id, attempt=attempt + 1, why=why, changed=changed)
             )
+
+    def _again(
+        self, run_id: str, question: str, node: TaskNode, result: NodeResult, failed: list[Failure], spent: list[Repair]
+    ) -> tuple[ToolSpec, Repair] | None:
+        """Return what to try next with a step that failed: a declared repair, else what models think of."""
+        spec = failed[-1].spec
+        if (fix := repair(spec, result.error, result.params, spent)) is not None:
+            return spec, fix
+        if self.mending is None:
+            return None
+        try:
+            return self.mending.again(run_id, question, node, result, failed, spent)
+        except (ModelUnavailable, PlanError) as err:
+            self._warn(run_id, node, f"No model could mend step {node.id}: {err.message}")
+            return None
 
     def _attempt(
         self,

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.domain.events import NodeFailed, NodeSkipped, RunStarted
-from engine.domain.plan import TaskDag
+from engine.domain.events import NodeFailed, NodeSkipped, PlanEdited, RunStarted
+from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.results import DONE, NodeResult, RunRecord, RunStatus
 from engine.errors import DataError
 from engine.ports.cancel import CancelToken
@@ -15,6 +15,7 @@ from engine.runs.inputs import keep_inputs
 from engine.runs.records import RunRecords
 from engine.runs.scheduler import run_graph
 from engine.steps.executor import Executor
+from engine.toolbox.shelf import Shelf
 
 
 @dataclass(slots=True)
@@ -25,6 +26,8 @@ class DagStrategy:
     executor: Executor
     workers: int
     """Steps that may run side by side."""
+    shelf: Shelf | None = None
+    """Learns which written tools worked."""
 
     def run(self, record: RunRecord, cancel: CancelToken) -> tuple[RunRecord, RunStatus]:
         """Run what is left of a run's approved plan; return its record as it is now and how it came out.
@@ -44,7 +47,30 @@ class DagStrategy:
         sandbox = {"kind": isolation.kind, **missing}
         record = self.records.update(self.records.stored(run_id), started, status="running", sandbox=sandbox)
         results = self._run_steps(record, plan, cancel)
+        if self.shelf is not None:
+            record = self._with_code_as_it_ran(record, plan, results, self.shelf)
         return record, "cancelled" if cancel.cancelled else overall_status(plan, results)
+
+    def _with_code_as_it_ran(
+        self, record: RunRecord, plan: TaskDag, results: Mapping[str, NodeResult], shelf: Shelf
+    ) -> RunRecord:
+        """Note which written tools worked; where code was written anew, store the plan as it ran as a new version."""
+        changes, nodes = list[str](), list[TaskNode]()
+        for node in plan.nodes:
+            result = results.get(node.id)
+            if result is not None and result.status == "succeeded" and result.verdict is not None:
+                shelf.worked(result.tool, record.run_id, result.verdict.quality)
+            if result is not None and result.tool != node.tool and shelf.has(result.tool):
+                changes.append(f"{node.id} ran as {result.tool}: the code of {node.tool} failed and was written anew")
+                node = node.model_copy(update={"tool": result.tool, "tools_needed": [result.tool]})
+            nodes.append(node)
+        if not changes:
+            return record
+        version = max(self.records.store.plan_versions(record.run_id)) + 1
+        ran = plan.model_copy(update={"nodes": nodes, "version": version, "base": 0})
+        told = PlanEdited(run_id=record.run_id, plan=ran, changes=changes)
+        self.records.log.with_plan(record.run_id, ran, told)
+        return self.records.update(self.records.stored(record.run_id), approved_version=version)
 
     def _run_steps(self, record: RunRecord, plan: TaskDag, cancel: CancelToken) -> dict[str, NodeResult]:
         """Return every step's result: those that succeeded before an interruption are kept, the others run."""

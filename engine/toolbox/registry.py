@@ -261,6 +261,7 @@ class ToolRegistry:
 
     def __init__(self, specs: Iterable[ToolSpec] = ()) -> None:
         self._specs: dict[str, ToolSpec] = {}
+        self._aside: dict[str, ToolSpec] = {}
         for spec in specs:
             self.add(spec)
 
@@ -275,14 +276,22 @@ class ToolRegistry:
             raise ValueError(message)
         self._specs[spec.name] = spec
 
+    def keep_aside(self, spec: ToolSpec) -> None:
+        """Let a tool be found by its name, for plans that have it, without being among those that are planned."""
+        self._aside[spec.name] = spec
+
+    def is_aside(self, name: str) -> bool:
+        """Say whether a tool is found by its name only."""
+        return name in self._aside and name not in self._specs
+
     def get(self, name: str) -> ToolSpec:
         """Return the tool called `name`.
 
         Raises:
             NotFoundError: naming the closest tools.
         """
-        if name in self._specs:
-            return self._specs[name]
+        if name in self:
+            return self._specs.get(name) or self._aside[name]
         import difflib
 
         close = difflib.get_close_matches(name, self._specs, n=3, cutoff=0.4)
@@ -292,7 +301,7 @@ class ToolRegistry:
 
     def __contains__(self, name: str) -> bool:
         """Say whether a tool has this name."""
-        return name in self._specs
+        return name in self._specs or name in self._aside
 
     def __iter__(self) -> Iterator[ToolSpec]:
         """Iterate over the tools in the order they were added."""
@@ -301,6 +310,11 @@ class ToolRegistry:
     def __len__(self) -> int:
         """Return the number of tools."""
         return len(self._specs)
+
+    def discard(self, name: str) -> None:
+        """Take a tool from those that are planned; plans that have it still find it."""
+        if spec := self._specs.pop(name, None):
+            self._aside[name] = spec
 
     def producers(self, wanted: DataType) -> list[ToolSpec]:
         """Return the runnable tools with an output of exactly this type."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 import duckdb
 from pydantic import TypeAdapter, ValidationError
 
+from engine.domain.base import Value
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
 from storage.database import Database
@@ -56,12 +57,12 @@ class DuckCatalogues:
     def catalogues(self) -> list[CatalogueInfo]:
         """Return the imported catalogues by name."""
         rows = self._read("SELECT version, payload FROM catalogues ORDER BY name")
-        return _decode(INFO, rows, _INFOS)
+        return decode(INFO, rows, _INFOS)
 
     def entries(self) -> list[CatalogueEntry]:
         """Return every imported entry, by catalogue and name."""
         rows = self._read("SELECT version, payload FROM catalogue_entries ORDER BY catalogue, name")
-        return _decode(ENTRY, rows, _ENTRIES)
+        return decode(ENTRY, rows, _ENTRIES)
 
     def remove(self, name: str) -> None:
         """Forget a catalogue.
@@ -100,7 +101,7 @@ def check_entries(info: CatalogueInfo, entries: Sequence[CatalogueEntry]) -> Non
         names.add(entry.name)
 
 
-def encode(value: CatalogueInfo | CatalogueEntry, what: str) -> str:
+def encode(value: Value, what: str) -> str:
     """Return a value as JSON.
 
     Raises:
@@ -126,7 +127,7 @@ def _delete(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
     return bool(connection.execute("DELETE FROM catalogues WHERE name = ? RETURNING 1", [name]).fetchall())
 
 
-def _decode(form: str, rows: list[tuple[int, str]], adapter: TypeAdapter[list[V]]) -> list[V]:
+def decode(form: str, rows: list[tuple[int, str]], adapter: TypeAdapter[list[V]]) -> list[V]:
     """Return the values of rows (version, JSON), parsed together because that is much faster."""
     newest = max((version for version, _ in rows), default=VERSION)
     if newest > VERSION:
@@ -139,5 +140,5 @@ def _decode(form: str, rows: list[tuple[int, str]], adapter: TypeAdapter[list[V]
     except ValidationError as error:
         raise IntegrityError(
             f"A stored {form} cannot be read back ({error.error_count()} misfits).",
-            advice="Import the catalogue again; if that does not help, put back a copy of the workspace's database.",
+            advice="Import a catalogue again; if that does not help, put back a copy of the workspace's database.",
         ) from error

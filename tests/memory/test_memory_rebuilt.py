@@ -8,7 +8,7 @@ from pathlib import Path
 from engine.adapters.fakes import CountingIds, FrozenClock, HashEmbedder
 from engine.bootstrap import make_memory
 from engine.domain.memory import Episode
-from engine.knowledge.service import KnowledgeBase
+from engine.knowledge.service import open_knowledge
 from engine.memory.service import Memory
 from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
 from engine.settings import Settings
@@ -19,7 +19,7 @@ from storage.vectors.store import LanceVectors
 
 def opened(folder: Path, database: Database) -> Memory:
     clock = FrozenClock()
-    knowledge = KnowledgeBase(DuckGraphStore(database), folder / "graph", clock, starter_wanted=False)
+    knowledge = open_knowledge(DuckGraphStore(database), folder / "graph", clock, starter_wanted=False)
     embeddings = CachedEmbeddings(HashEmbedder(), LanceVectors(folder / "vectors"), owner="ada")
     return make_memory(Settings(), database, embeddings, knowledge, clock, CountingIds())
 

@@ -22,6 +22,7 @@ from model_server import (
     trickles,
 )
 from pydantic import BaseModel
+from waiting import until
 
 from engine.errors import (
     ModelAuthentication,
@@ -149,10 +150,7 @@ def test_a_stop_is_heard_within_a_second_in_the_middle_of_an_answer_and_of_a_pau
 
 
 def wait_for_request(server: ModelServer) -> None:
-    until = time.monotonic() + 5
-    while not server.asked and time.monotonic() < until:
-        time.sleep(0.005)
-    assert server.asked
+    until(lambda: server.asked)
 
 
 def test_what_is_counted_is_what_the_servers_counted():

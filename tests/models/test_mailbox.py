@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from model_room import HELLO, Heard, served
 from pydantic import BaseModel
+from waiting import until
 
 from engine.adapters.models.mailbox import Mailbox
 from engine.errors import ModelCancelled, ModelRateLimited, UserError
@@ -41,10 +42,7 @@ def mailbox(tmp_path: Path) -> Iterator[Mailbox]:
 
 
 def seen(path: Path) -> Path:
-    until = time.monotonic() + 10
-    while not path.exists() and time.monotonic() < until:
-        time.sleep(0.01)
-    assert path.exists()
+    until(path.exists)
     return path
 
 

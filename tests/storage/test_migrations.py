@@ -172,6 +172,13 @@ SCHEMA = {
         ("payload", "JSON", False),
     ],
     "unsealed": [("run_id", "VARCHAR", True)],
+    "written_tools": [
+        ("number", "BIGINT", False),
+        ("name", "VARCHAR", False),
+        ("kind", "VARCHAR", False),
+        ("version", "INTEGER", False),
+        ("payload", "JSON", False),
+    ],
 }
 
 KEYS = {

@@ -12,7 +12,7 @@ from engine.domain.results import RunRecord
 from engine.planning.planner import Planner
 from engine.ports.runs import RunStore
 from engine.strategies.react.files import Files
-from engine.strategies.react.lookup import Asked
+from engine.strategies.react.lookup import LookupQuestion
 from engine.strategies.react.loop import answered, looked_up
 from engine.strategies.react.runs import RunLookups
 from engine.toolbox.registry import builtin_tools
@@ -35,7 +35,7 @@ def sheet(tmp_path):
 
 
 def told(planner: Planner, question: str, *paths: Path, plain: bool = True) -> str | None:
-    asked = Asked(question, LocalProfiler().look(list(paths)), plain=plain)
+    asked = LookupQuestion(question, LocalProfiler().look(list(paths)), plain=plain)
     report = answered(question, looked_up(asked, Files(planner.read)(asked)))
     return " ".join(report.summary) if report is not None else None
 
@@ -83,7 +83,7 @@ def test_rows_of_subjects_with_several_rows_are_said_to_be_rows(planner, tmp_pat
     path = tmp_path / "visits.csv"
     rows = [f"p{who},{visit},{'mf'[who % 2]},{who * 7 % 13 + visit}\n" for who in range(12) for visit in (1, 2, 3)]
     path.write_text("patient,visit,sex,score\n" + "".join(rows))
-    asked = Asked("how many rows are there", LocalProfiler().look([path]))
+    asked = LookupQuestion("how many rows are there", LocalProfiler().look([path]))
     report = answered(asked.question, looked_up(asked, Files(planner.read)(asked)))
     assert report is not None
     assert any("not subjects" in limit for limit in report.limitations)
@@ -106,7 +106,7 @@ def runs() -> RunStoreTwin:
 
 
 def of_runs(runs: RunStore, question: str, before: str = "") -> str:
-    asked = Asked(question, before=before)
+    asked = LookupQuestion(question, before=before)
     report = answered(question, looked_up(asked, RunLookups(runs, builtin_tools())(asked)))
     return " ".join(report.summary) if report is not None else ""
 

@@ -8,7 +8,7 @@ from engine.domain.base import Value
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.report import Report
 from engine.domain.toolspec import Citation
-from engine.strategies.react.lookup import Asked, Call, Lookup, Observation, Step
+from engine.strategies.react.lookup import Call, Lookup, LookupQuestion, Observation, Step
 from engine.strategies.react.loop import LINES, MOST_STEPS, answered, by_words, looked_up
 
 
@@ -30,7 +30,7 @@ def broken(taken: Number) -> Observation:
 
 
 DOUBLE = Lookup("double", "Twice a number.", Number, doubled)
-ASKED = Asked("Twice seven?")
+ASKED = LookupQuestion("Twice seven?")
 
 
 def choosing(*calls: Call):
@@ -96,7 +96,7 @@ def test_words_ask_for_look_ups_in_order_until_one_is_the_whole_answer():
     def run(name: str, whole: bool):
         return lambda taken: told.append(name) or Observation(lines=[name], whole=whole)
 
-    def each(asked: Asked, steps):
+    def each(asked: LookupQuestion, steps):
         return [Number(number=1), Number(number=2)]
 
     lookups = [Lookup(n, n, Number, run(n, n == "b"), each) for n in ("a", "b", "c")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.domain.memory import Episode
 from engine.memory.episodes.reading import DOMAIN, ENTITY, TOOL, name_key, pieces, words
-from engine.memory.episodes.vocabulary import Vocabulary
+from engine.memory.episodes.vocabulary import EpisodeWords
 from engine.search.index import Document, FieldWeight, SearchIndex
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class EpisodeIndex:
     def __init__(self) -> None:
         self.episodes: dict[str, Episode] = {}
         self.search = SearchIndex(FIELDS)
-        self.vocabulary = Vocabulary()
+        self.vocabulary = EpisodeWords()
         self._words_of: dict[str, np.ndarray] = {}
         """Episode -> numbers of its words, ascending, int32."""
 

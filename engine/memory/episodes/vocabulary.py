@@ -10,7 +10,7 @@ from engine.memory.episodes.reading import Word, spelling
 from engine.search.vectors import Vectors
 
 
-class Vocabulary:
+class EpisodeWords:
     """Words by number, in the order they came. Not thread-safe: the caller holds the lock of the index."""
 
     def __init__(self) -> None:

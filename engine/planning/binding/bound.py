@@ -18,6 +18,8 @@ class Bound:
     spec: ToolSpec
     sheets: dict[str, Sheet] = field(default_factory=dict)
     """Input -> file, for inputs that a file serves."""
+    wired: dict[str, Sheet] = field(default_factory=dict)
+    """Input -> the file that was said to be its, where somebody said so."""
     params: dict[str, Any] = field(default_factory=dict)
     score: float = 0.0
     missing: list[ParamSpec] = field(default_factory=list)

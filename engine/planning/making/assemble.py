@@ -126,7 +126,7 @@ class Assembler:
         if not bound.told and (same := self._planned(bound, made, priority)):
             return same
         made.open.append(bound.spec.name)
-        inputs = self._rows_first(bound, made)
+        inputs = {**_wired(bound, made), **self._rows_first(bound, made)}
         for practice in analysis.practice:
             if practice.when == "before":
                 self._add_practice(practice, case, made, inputs)
@@ -324,6 +324,12 @@ class Assembler:
 
 
 _HOW_MANY = re.compile(r"\bhow many\b|\b(?:total )?number of\b", re.IGNORECASE)
+
+
+def _wired(bound: Bound, made: Making) -> dict[str, str]:
+    """Return the inputs of a step whose files were told."""
+    ports = {port.name: port for port in bound.spec.inputs}
+    return {name: made.builder.use(sheet, ports[name].type) for name, sheet in bound.wired.items() if name in ports}
 
 
 def _own_file(bound: Bound, port: InputSpec) -> list[Sheet]:

@@ -16,7 +16,7 @@ from engine.text.times import time_unit
 from engine.toolbox.registry import ToolRegistry
 
 
-class Asked(NamedTuple):
+class CountAsked(NamedTuple):
     """What a tool declares of the rows it uses (`ToolSpec.complete`): names of its parameters."""
 
     columns: list[str]
@@ -28,14 +28,14 @@ class Asked(NamedTuple):
     """Only rows whose time is later than this."""
 
 
-def asked_of(spec: ToolSpec) -> Asked:
+def asked_of(spec: ToolSpec) -> CountAsked:
     """Return the declaration, read."""
     split = [(name.rpartition(" ")[0], name.rpartition(" ")[2]) for name in spec.complete]
 
     def of(sign: str) -> list[str]:
         return [name for before, name in split if before == sign]
 
-    return Asked([*of(""), *of("times")], of("not"), *(next(iter(of(sign)), "") for sign in ("times", "after")))
+    return CountAsked([*of(""), *of("times")], of("not"), *(next(iter(of(sign)), "") for sign in ("times", "after")))
 
 
 def rows_of(

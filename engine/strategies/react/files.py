@@ -14,7 +14,7 @@ from engine.domain.findings import Finding, FindingValue
 from engine.domain.profile import Profile
 from engine.errors import NotFoundError
 from engine.planning.reading.reading import Reading
-from engine.strategies.react.lookup import Asked, Lookup, Observation, Step
+from engine.strategies.react.lookup import Lookup, LookupQuestion, Observation, Step
 
 MOST_COLUMNS = 40
 _THINGS = r"(?:rows?|records?|entries|samples?|patients?|people|persons?|subjects?|animals?|individuals?|cells?)"
@@ -58,7 +58,7 @@ class Files:
     read: Callable[[str, Sequence[Profile]], Reading | None]
     """What a question names of the files' columns and levels."""
 
-    def __call__(self, asked: Asked) -> list[Lookup]:
+    def __call__(self, asked: LookupQuestion) -> list[Lookup]:
         """Return the look-ups there are for a question."""
         files = {profile.name: profile for profile in asked.profiles}
 
@@ -76,7 +76,7 @@ class Files:
                    lambda taken: _rows_with(file(taken.file), taken.column, taken.level), self._levels),
         ]  # fmt: skip
 
-    def _levels(self, asked: Asked, steps: Sequence[Step]) -> Iterator[RowsWith]:
+    def _levels(self, asked: LookupQuestion, steps: Sequence[Step]) -> Iterator[RowsWith]:
         """Yield the rows that a question asks to count by nothing but one level of one column."""
         if not asked.plain or not _HOW_MANY.search(asked.question):
             return
@@ -97,7 +97,7 @@ class Files:
             yield RowsWith(file=holders[0].name, column=level.column, level=level.level)
 
 
-def _each(asked: Asked, words: re.Pattern[str]) -> Iterable[OneFile]:
+def _each(asked: LookupQuestion, words: re.Pattern[str]) -> Iterable[OneFile]:
     asks = asked.plain and words.match(asked.question) is not None
     return [OneFile(file=profile.name) for profile in asked.profiles] if asks else []
 

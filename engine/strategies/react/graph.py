@@ -13,7 +13,7 @@ from engine.domain.base import Value
 from engine.domain.knowledge import Edge, GraphSource, Node, NodeType
 from engine.domain.toolspec import Citation
 from engine.knowledge.service import KnowledgeBase
-from engine.strategies.react.lookup import Asked, Lookup, Observation, Step
+from engine.strategies.react.lookup import Lookup, LookupQuestion, Observation, Step
 from engine.strategies.react.wording import is_of_own_data, named_in
 
 NAMES_SHOWN, LINES, MOST_NAMED = 8, 12, 3
@@ -25,13 +25,13 @@ _OWN_TYPES = (NodeType.TOOL, NodeType.DATASET, NodeType.PROTOCOL, NodeType.DOMAI
 """Types of what the desk itself made known: no knowledge of biology."""
 
 
-class Text(Value):
+class TextArgument(Value):
     """A text that names entities."""
 
     text: str
 
 
-class Pair(Value):
+class EntityPair(Value):
     """Two entities, by id or name."""
 
     first: str
@@ -53,26 +53,28 @@ class GraphLookups:
     """Look-ups in a graph."""
 
     knowledge: KnowledgeBase
-    is_asked: Callable[[Asked], bool]
+    is_asked: Callable[[LookupQuestion], bool]
     """Whether a question asks for what is known."""
 
-    def __call__(self, asked: Asked) -> list[Lookup]:
+    def __call__(self, asked: LookupQuestion) -> list[Lookup]:
         """Return the look-ups there are for a question."""
         return [
-            Lookup("find_entities", "Entities of the graph that a text names.", Text, self._named, self._texts),
-            Lookup("statements_between", "What is stated of two entities together.", Pair, self._both, _pairs),
+            Lookup("find_entities", "Entities of the graph that a text names.", TextArgument, self._named, self._texts),
+            Lookup("statements_between", "What is stated of two entities together.", EntityPair, self._both, _pairs),
             Lookup("statements_of", "What is stated of an entity, by relation.", OneEntity, self._of, _ones),
         ]
 
-    def _texts(self, asked: Asked, steps: Sequence[Step]) -> Iterable[Value]:
-        return [Text(text=asked.question)] if self.is_asked(asked) and not is_of_own_data(asked.question) else []
+    def _texts(self, asked: LookupQuestion, steps: Sequence[Step]) -> Iterable[Value]:
+        return (
+            [TextArgument(text=asked.question)] if self.is_asked(asked) and not is_of_own_data(asked.question) else []
+        )
 
-    def _named(self, taken: Text) -> Observation:
+    def _named(self, taken: TextArgument) -> Observation:
         linked = self.knowledge.entities.link(taken.text)
         found = {m.node.id: m.node for m in linked if m.score >= LEAST_LINK and m.node.type not in _OWN_TYPES}
         return Observation(entities=list(found.values())[:MOST_NAMED])
 
-    def _both(self, taken: Pair) -> Observation:
+    def _both(self, taken: EntityPair) -> Observation:
         first, second = self.knowledge.entities.node(taken.first), self.knowledge.entities.node(taken.second)
         edges = self.knowledge.reading.edges_between(first.id, second.id)
         names, sources = {first.id: first.name, second.id: second.name}, self._sources()
@@ -110,12 +112,12 @@ class GraphLookups:
         return f"The graph holds {held}; what is not in it may still be true."
 
 
-def _pairs(asked: Asked, steps: Sequence[Step]) -> Iterator[Pair]:
+def _pairs(asked: LookupQuestion, steps: Sequence[Step]) -> Iterator[EntityPair]:
     if len(named := named_in(steps)) > 1:
-        yield Pair(first=named[0].id, second=named[1].id)
+        yield EntityPair(first=named[0].id, second=named[1].id)
 
 
-def _ones(asked: Asked, steps: Sequence[Step]) -> Iterator[OneEntity]:
+def _ones(asked: LookupQuestion, steps: Sequence[Step]) -> Iterator[OneEntity]:
     wanted = [kind for kind in NodeType if re.search(rf"\b{kind.value.replace('_', ' ')}s?\b", asked.question, re.I)]
     named = named_in(steps)
     for node in named:

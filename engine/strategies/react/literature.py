@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.knowledge.service import KnowledgeBase
-from engine.strategies.react.lookup import Asked, Lookup, Nothing, Observation, Step
+from engine.strategies.react.lookup import Lookup, LookupQuestion, Nothing, Observation, Step
 from engine.strategies.react.wording import asks_for_literature, is_of_own_data
 
 
@@ -15,21 +15,21 @@ class Literature:
     """Says what is not there; thought of last."""
 
     knowledge: KnowledgeBase
-    is_asked: Callable[[Asked], bool]
+    is_asked: Callable[[LookupQuestion], bool]
     """Whether a question asks for what is known."""
 
-    def __call__(self, asked: Asked) -> list[Lookup]:
+    def __call__(self, asked: LookupQuestion) -> list[Lookup]:
         """Return the look-ups there are for a question."""
         return [
             Lookup("literature", "Publications: none can be searched here.", Nothing, _none, self._papers),
             Lookup("graph_contents", "What the knowledge graph holds at all.", Nothing, self._holds, self._if_nothing),
         ]
 
-    def _papers(self, asked: Asked, steps: Sequence[Step]) -> Iterable[Nothing]:
+    def _papers(self, asked: LookupQuestion, steps: Sequence[Step]) -> Iterable[Nothing]:
         wanted = asks_for_literature(asked.question) and not is_of_own_data(asked.question)
         return [Nothing()] if wanted and self.is_asked(asked) else []
 
-    def _if_nothing(self, asked: Asked, steps: Sequence[Step]) -> Iterable[Nothing]:
+    def _if_nothing(self, asked: LookupQuestion, steps: Sequence[Step]) -> Iterable[Nothing]:
         told = any(step.found.lines for step in steps)
         return [] if told else self._papers(asked, steps)
 

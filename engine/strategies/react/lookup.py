@@ -21,7 +21,7 @@ class Nothing(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LookupQuestion:
     """A question with what it came with."""
 
     question: str
@@ -70,7 +70,7 @@ class Step(Value):
     found: Observation
 
 
-def _never(asked: Asked, steps: Sequence[Step]) -> Iterable[Value]:
+def _never(asked: LookupQuestion, steps: Sequence[Step]) -> Iterable[Value]:
     return ()
 
 
@@ -84,7 +84,7 @@ class Lookup:
     """The form of its arguments."""
     run: Callable[[Any], Observation]
     """From arguments of that form to what is found."""
-    asked: Callable[[Asked, Sequence[Step]], Iterable[Value]] = _never
+    asked: Callable[[LookupQuestion, Sequence[Step]], Iterable[Value]] = _never
     """The arguments that a question's own words ask it for, given the steps so far: what works without a model."""
 
     @property

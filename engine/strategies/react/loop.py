@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engine.domain.report import Report
 from engine.strategies.react.answer_report import told_report
-from engine.strategies.react.lookup import Asked, Call, Lookup, Observation, Step
+from engine.strategies.react.lookup import Call, Lookup, LookupQuestion, Observation, Step
 
 _log = logging.getLogger(__name__)
 MOST_STEPS = 12
@@ -23,12 +23,12 @@ LINES = 15
 class Driver(Protocol):
     """Chooses the next look-up."""
 
-    def __call__(self, asked: Asked, lookups: Sequence[Lookup], steps: Sequence[Step]) -> Call | None:
+    def __call__(self, asked: LookupQuestion, lookups: Sequence[Lookup], steps: Sequence[Step]) -> Call | None:
         """Return the next look-up, None when what was found is enough."""
         ...
 
 
-def by_words(asked: Asked, lookups: Sequence[Lookup], steps: Sequence[Step]) -> Call | None:
+def by_words(asked: LookupQuestion, lookups: Sequence[Lookup], steps: Sequence[Step]) -> Call | None:
     """Return the first look-up that the question's words ask for and that was not made yet."""
     if steps and steps[-1].found.whole:
         return None
@@ -41,7 +41,7 @@ def by_words(asked: Asked, lookups: Sequence[Lookup], steps: Sequence[Step]) -> 
     return None
 
 
-def looked_up(asked: Asked, lookups: Sequence[Lookup], driver: Driver = by_words) -> list[Step]:
+def looked_up(asked: LookupQuestion, lookups: Sequence[Lookup], driver: Driver = by_words) -> list[Step]:
     """Return the look-ups that were made for a question, in order."""
     known = {lookup.name: lookup for lookup in lookups}
     steps: list[Step] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.domain.base import Value
 from engine.memory.service import Memory
-from engine.strategies.react.lookup import Asked, Lookup, Observation, Step
+from engine.strategies.react.lookup import Lookup, LookupQuestion, Observation, Step
 from engine.strategies.react.wording import asks_what_is_known, named_in
 from engine.text.sentences import first_sentence
 
@@ -20,7 +20,7 @@ class Entity(Value):
     name: str
 
 
-class Query(Value):
+class MemoryQuery(Value):
     """What past analyses should be like, in words."""
 
     text: str
@@ -31,14 +31,14 @@ class Remembered:
     """Look-ups in what is remembered."""
 
     memory: Memory
-    is_asked: Callable[[Asked], bool]
+    is_asked: Callable[[LookupQuestion], bool]
     """Whether a question asks for what is known."""
 
-    def __call__(self, asked: Asked) -> list[Lookup]:
+    def __call__(self, asked: LookupQuestion) -> list[Lookup]:
         """Return the look-ups there are for a question."""
         return [
             Lookup("facts_of", "Remembered facts about an entity, with their sources.", Entity, self._facts, _names),
-            Lookup("past_analyses", "Past analyses that fit a question.", Query, self._past, self._queries),
+            Lookup("past_analyses", "Past analyses that fit a question.", MemoryQuery, self._past, self._queries),
         ]
 
     def _facts(self, taken: Entity) -> Observation:
@@ -49,7 +49,7 @@ class Remembered:
         ]
         return Observation(lines=lines)
 
-    def _past(self, taken: Query) -> Observation:
+    def _past(self, taken: MemoryQuery) -> Observation:
         recalled = self.memory.recalling.recall(taken.text, top=PAST).episodes
         lines = [
             f"Past analysis of {item.episode.at[:10]} ({item.episode.run_id or item.episode.id}), "
@@ -58,10 +58,10 @@ class Remembered:
         ]
         return Observation(lines=lines)
 
-    def _queries(self, asked: Asked, steps: Sequence[Step]) -> Iterable[Query]:
+    def _queries(self, asked: LookupQuestion, steps: Sequence[Step]) -> Iterable[MemoryQuery]:
         known = asks_what_is_known(asked.question) or bool(named_in(steps))
-        return [Query(text=asked.question)] if known and self.is_asked(asked) else []
+        return [MemoryQuery(text=asked.question)] if known and self.is_asked(asked) else []
 
 
-def _names(asked: Asked, steps: Sequence[Step]) -> Iterator[Entity]:
+def _names(asked: LookupQuestion, steps: Sequence[Step]) -> Iterator[Entity]:
     yield from (Entity(name=node.name) for node in named_in(steps))

@@ -13,7 +13,7 @@ from engine.domain.plan import TaskDag
 from engine.domain.results import RunRecord
 from engine.errors import IntegrityError, SchemaTooNew
 from engine.ports.runs import RunStore
-from engine.strategies.react.lookup import Asked, Lookup, Observation, Step
+from engine.strategies.react.lookup import Lookup, LookupQuestion, Observation, Step
 from engine.toolbox.registry import ToolRegistry
 
 SHOWN, MOST = 10, 10_000
@@ -43,7 +43,7 @@ class RunLookups:
     runs: RunStore
     registry: ToolRegistry
 
-    def __call__(self, asked: Asked) -> list[Lookup]:
+    def __call__(self, asked: LookupQuestion) -> list[Lookup]:
         """Return the look-ups there are for a question."""
         return [
             Lookup(
@@ -91,7 +91,7 @@ class RunLookups:
         return found
 
 
-def _terms(asked: Asked, steps: Sequence[Step]) -> Iterator[Term]:
+def _terms(asked: LookupQuestion, steps: Sequence[Step]) -> Iterator[Term]:
     # With files, `which analyses of weight` may ask for a plan first.
     asks = asked.plain or not asked.profiles
     if asks and (found := _RUNS.match(asked.question.strip())) is not None:

@@ -11,7 +11,7 @@ from engine.runs.records import RunRecords
 from engine.strategies.react.files import Files
 from engine.strategies.react.graph import GraphLookups
 from engine.strategies.react.literature import Literature
-from engine.strategies.react.lookup import Asked, Lookup
+from engine.strategies.react.lookup import Lookup, LookupQuestion
 from engine.strategies.react.remembered import Remembered
 from engine.strategies.react.runs import RunLookups
 from engine.strategies.react.talk import Talk
@@ -22,16 +22,16 @@ from engine.toolbox.registry import ToolRegistry
 
 def all_lookups(
     records: RunRecords, registry: ToolRegistry, knowledge: KnowledgeBase, memory: Memory, planner: Planner
-) -> list[Callable[[Asked], Sequence[Lookup]]]:
+) -> list[Callable[[LookupQuestion], Sequence[Lookup]]]:
     """Return what gives the look-ups there are for a question."""
 
-    def is_known_asked(asked: Asked) -> bool:
+    def is_known_asked(asked: LookupQuestion) -> bool:
         if asked.plain:
             return asked.by_name or not asked.profiles
         # `Did we see a difference in weight?` asks to compute where there is a weight, not for another run's finding.
         return asks_what_is_known(asked.question) and not _names_data(asked)
 
-    def _names_data(asked: Asked) -> bool:
+    def _names_data(asked: LookupQuestion) -> bool:
         reading = planner.read(asked.question, asked.profiles)
         return reading is not None and bool(reading.mentions)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import RunRecord
-from engine.strategies.react.lookup import Asked, Lookup
+from engine.strategies.react.lookup import Lookup, LookupQuestion
 from engine.strategies.react.loop import Driver, answered, by_words, looked_up
 
 
@@ -16,7 +16,7 @@ from engine.strategies.react.loop import Driver, answered, by_words, looked_up
 class ReactStrategy:
     """Answers questions by look-ups."""
 
-    sources: Sequence[Callable[[Asked], Sequence[Lookup]]]
+    sources: Sequence[Callable[[LookupQuestion], Sequence[Lookup]]]
     """What gives the look-ups there are for a question, in the order in which they are thought of."""
     driver: Driver = by_words
 
@@ -48,6 +48,6 @@ class ReactStrategy:
         opening: str = "",
     ) -> Report | None:
         conversation = "" if record.alone else record.conversation
-        asked = Asked(record.question, profiles, conversation, record.created_at, plain, by_name)
+        asked = LookupQuestion(record.question, profiles, conversation, record.created_at, plain, by_name)
         lookups = [lookup for source in self.sources for lookup in source(asked)]
         return answered(record.question, looked_up(asked, lookups, driver), opening)

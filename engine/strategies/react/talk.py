@@ -13,7 +13,7 @@ from engine.domain.report import Report
 from engine.planning.telling.offers import WHAT
 from engine.runs.records import RunRecords
 from engine.strategies.react.last_answer import LastAnswer
-from engine.strategies.react.lookup import Asked, Lookup, Nothing, Observation
+from engine.strategies.react.lookup import Lookup, LookupQuestion, Nothing, Observation
 from engine.strategies.react.whereabouts import Whereabouts
 from engine.toolbox.registry import ToolRegistry
 
@@ -44,7 +44,7 @@ class Talk:
     offers: Callable[[], Sequence[str]]
     """What can be computed from files, a line for each field."""
 
-    def __call__(self, asked: Asked) -> list[Lookup]:
+    def __call__(self, asked: LookupQuestion) -> list[Lookup]:
         """Return the look-ups there are for a question."""
         about = Lookup(
             "last_answer",
@@ -63,10 +63,10 @@ class Talk:
         )
         return [about, able]
 
-    def _last(self, asked: Asked) -> Any:
+    def _last(self, asked: LookupQuestion) -> Any:
         return next(runs_with_plans(self.records.store, asked.conversation, before=asked.before), None)
 
-    def _of_last(self, asked: Asked, question: str) -> Report | None:
+    def _of_last(self, asked: LookupQuestion, question: str) -> Report | None:
         last = self._last(asked)
         if last is None:
             return None

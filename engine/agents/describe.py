@@ -1,0 +1,119 @@
+"""Data and tools as a model reads them: what a good analyst would want to know of them, and no row of data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from engine.domain.profile import ColumnProfile, Profile, Structure
+from engine.domain.toolspec import ParamSpec, ToolSpec
+from engine.planning.tables.sheets import is_id
+
+MOST_COLUMNS = 120
+"""So many columns of a file are described."""
+MOST_LEVELS = 15
+"""So many values of a group are listed, the most frequent first."""
+LONGEST = 60
+"""Characters of a name or value that are shown."""
+
+
+def quoted(text: object) -> str:
+    """Return a text of the user's data so that it cannot break its line."""
+    shown = str(text)
+    shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 3] + "..."
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def files_text(profiles: Iterable[Profile], *, levels: bool = True) -> str:
+    """Return the files: shape, columns with kinds, ranges and levels, and what their rows are.
+
+    Args:
+        profiles: what was found by looking at them.
+        levels: whether values of groups may be listed; False gives their number.
+    """
+    return "\n\n".join("\n".join(_file(profile, levels=levels)) for profile in profiles) or "No file was given."
+
+
+def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
+    kinds = ", ".join(guess.type.value for guess in profile.types) or "nothing that can be used"
+    shape = f"{profile.rows_text or '?'} rows, {profile.columns or '?'} columns"
+    yield f"File {quoted(profile.name)}: {shape}; can serve as {kinds}."
+    if profile.sample_ids and len(profile.sample_ids) != profile.columns:
+        yield f"{len(profile.sample_ids)} samples or cells."
+    if profile.feature_kind or profile.organism:
+        yield f"Features: {profile.feature_kind or 'unknown names'}, {profile.organism or 'organism unknown'}."
+    yield from (f"Rows: {line}" for line in _structure(profile.structure))
+    for column in profile.column_profiles[:MOST_COLUMNS]:
+        yield f"- {quoted(column.name)}: {_column(column, levels=levels)}"
+    if (more := len(profile.column_profiles) - MOST_COLUMNS) > 0:
+        yield f"- and {more} further columns"
+
+
+def _column(column: ColumnProfile, *, levels: bool) -> str:
+    parts: list[str] = [column.scale + (f" in {quoted(column.unit)}" if column.unit else "")]
+    if column.levels and not is_id(column):
+        shown = [
+            f"{quoted(level)} ({n})" if n else quoted(level) for level, n in list(column.levels.items())[:MOST_LEVELS]
+        ]
+        more = "" if len(column.levels) <= MOST_LEVELS else f" and {len(column.levels) - MOST_LEVELS} more"
+        parts.append("values " + ", ".join(shown) + more if levels else f"{len(column.levels)} different values")
+        if len(column.order) > 2 and levels:
+            parts.append("in the order " + " < ".join(map(quoted, column.order[:MOST_LEVELS])))
+    elif column.minimum is not None and column.maximum is not None:
+        parts.append(f"{column.minimum:g} to {column.maximum:g}")
+    else:
+        parts.append(f"{column.distinct:,} different values")
+    parts += [f"{column.missing} missing"] if column.missing else []
+    parts += [note.rstrip(".") for note in column.notes[:2]] if levels else []
+    return "; ".join(parts)
+
+
+def _structure(structure: Structure) -> Iterator[str]:
+    if structure.unit != "row":
+        yield f"one row is {quoted(structure.unit)}"
+    for item in structure.repeated[:2]:
+        within = f", apart by {', '.join(map(quoted, item.within[:3]))}" if item.within else ""
+        yield f"{item.subjects} of {quoted(item.subject)} have several rows each{within}, which are not independent"
+    if survival := structure.survival:
+        known = ", ".join(f"{part} {quoted(name)}" for part, name in survival.items())
+        yield f"times to an event: {known}"
+    for measure in structure.wide[:4]:
+        yield f"{quoted(measure.name)} is measured in the columns {', '.join(map(quoted, measure.columns[:8]))}"
+    yield from (f"every {quoted(inner)} lies within one {quoted(outer)}" for inner, outer in structure.nested[:4])
+    yield from (
+        f"{quoted(part)} counts a part of {quoted(whole)}" for part, whole in list(structure.part_of.items())[:4]
+    )
+    if structure.doses:
+        yield f"doses: {', '.join(map(quoted, structure.doses[:4]))}"
+
+
+def tool_text(spec: ToolSpec) -> str:
+    """Return a tool with what it takes."""
+    inputs = ", ".join(
+        f"{port.name} ({port.type.value}{', optional' if port.optional else ''})" for port in spec.inputs
+    )
+    lines = [
+        f"## {spec.name}: {spec.title}",
+        f"Answers: {', '.join(spec.answers)}. Inputs: {inputs}.",
+        spec.description,
+    ]
+    return "\n".join([*lines, *(f"- {_param(param)}" for param in spec.params)])
+
+
+def _param(param: ParamSpec) -> str:
+    kind = f"one of {', '.join(param.choices)}" if param.choices else param.kind
+    if param.of:
+        kind += f" of {param.of}"
+    limits = [f"at least {param.minimum:g}"] if param.minimum is not None else []
+    limits += [f"at most {param.maximum:g}"] if param.maximum is not None else []
+    if param.required:
+        limits.append("required")
+    elif param.default not in (None, "", []):
+        limits.append(f"default {json.dumps(param.default)}")
+    unit = f" ({param.unit})" if param.unit else ""
+    return f"{param.name}: {', '.join([kind, *limits])}. {param.description}{unit}"
+
+
+def others_text(specs: Iterable[ToolSpec]) -> str:
+    """Return tools by name only, a line each."""
+    return "\n".join(f"{spec.name}: {spec.title} [{', '.join(spec.answers)}]" for spec in specs)

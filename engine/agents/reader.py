@@ -1,0 +1,221 @@
+"""The reader: a model says what a question asks for; the planner holds that against the data and makes the plan.
+
+What it says is checked by the same code as everything else (`engine.planning.told`), and what does not fit goes back to
+it. It reads where the rules could not, or were in doubt; a reading that never fits costs nothing but its tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from engine.agents.asks import Asks, ModelAnswer
+from engine.agents.coder import Coder, CodeWanted
+from engine.agents.describe import files_text, others_text, tool_text
+from engine.agents.prompt_files import load_prompt
+from engine.domain.base import Value
+from engine.domain.plan import OpenQuestion, TaskDag
+from engine.domain.profile import Profile
+from engine.domain.toolspec import ToolSpec
+from engine.errors import ModelUnavailable, PlanError
+from engine.planning.making.finish import PlanProposal, doubts_of
+from engine.planning.planner import Planner
+from engine.planning.told.goals import ToldGoal, ToldPlan
+from engine.toolbox.registry import ToolRegistry
+from engine.toolbox.shelf import Shelf
+
+_log = logging.getLogger(__name__)
+MOST_CODE = 2
+"""So many parts of a question may be answered by code."""
+SHOWN = 14
+"""So many tools are shown with their parameters."""
+ROUNDS = 3
+"""A reading may be given so many times: once, and anew after each list of what did not fit."""
+
+CODE = (
+    "What no listed tool does can be written as code, which runs in a sandbox after the person has read it: describe "
+    "it in `code`, with what a good result must meet. A listed tool is always better than code."
+)
+NO_CODE = "Code cannot be written here: leave `code` empty."
+
+
+class AskBack(Value):
+    """A question that neither data nor words settle."""
+
+    text: str
+    choices: list[str] = []
+
+
+class ReadQuestion(ToldPlan):
+    """What the model answers."""
+
+    code: list[CodeWanted] = Field(default=[], max_length=MOST_CODE)
+
+    see: list[str] = Field(default=[], description="Further tools to be shown with their parameters.")
+    ask: AskBack | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReader:
+    """Has questions read by the model of the role `reasoning`."""
+
+    models: Asks
+    planner: Planner
+    registry: ToolRegistry
+    levels: bool = True
+    """Whether values of groups may leave the machine."""
+    coder: Coder | None = None
+    shelf: Shelf | None = None
+    """Where written tools are kept; with a coder, what no tool does is written as code."""
+
+    def unless_sure(
+        self,
+        by_rules: Callable[[], PlanProposal],
+        question: str,
+        profiles: list[Profile],
+        near: Sequence[str],
+        before: TaskDag | None,
+        faults: list[str],
+        run_id: str = "",
+    ) -> PlanProposal:
+        """Return the plan of the rules where they leave nothing open, else what the model reads; without it, theirs.
+
+        Args:
+            by_rules: makes the plan of the rules, or raises why it cannot.
+            question: what is asked.
+            profiles: the files.
+            near: tools that a search found.
+            before: the plan that the question may go on from.
+            faults: a sentence is added when a model was asked and its reading could not be used.
+            run_id: the run that the calls are counted for.
+
+        Raises:
+            PlanError: of the rules, with what the model says of it, where neither makes a plan.
+        """
+        made: PlanProposal | None = None
+        refused: PlanError | None = None
+        try:
+            made = by_rules()
+        except PlanError as err:
+            refused = err
+        if not profiles or (made is not None and not doubts_of(made.plan)):
+            return _made_or(made, refused)
+        first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
+        try:
+            return self.plan(question, profiles, [*first, *near], before=before, run_id=run_id)
+        except PlanError as err:
+            said = err.message if not err.details.get("issues") else ""
+            if refused is not None and said:
+                raise PlanError(said, advice=refused.advice, details=refused.details) from refused
+            faults.append(f"A model was asked to read the question too. {said or 'Its reading did not fit the data.'}")
+        except ModelUnavailable as err:
+            faults.append(f"No model could read the question ({err.message}); it was read by rules alone.")
+        return _made_or(made, refused)
+
+    def plan(
+        self,
+        question: str,
+        profiles: list[Profile],
+        near: Sequence[str],
+        *,
+        before: TaskDag | None = None,
+        run_id: str = "",
+    ) -> PlanProposal:
+        """Return the plan of what the model reads in a question.
+
+        Args:
+            question: what is asked.
+            profiles: the files.
+            near: names of tools that search and rules think of, best first.
+            before: the plan that the question may go on from.
+            run_id: the run that the calls are counted for.
+
+        Raises:
+            PlanError: when the model says that nothing here answers the question, or no reading fits.
+            ModelUnavailable: when no model gave an answer.
+        """
+        shown = [self.registry.get(name) for name in dict.fromkeys(near) if name in self.registry][:SHOWN]
+        fixed = {
+            "question": question,
+            "before": _before(before),
+            "files": files_text(profiles, levels=self.levels),
+        }
+        issues: list[str] = []
+        for _ in range(ROUNDS):
+            read = self._ask(fixed, shown, issues, run_id)
+            more = [self.registry.get(name) for name in read.value.see if name in self.registry]
+            if more and not read.value.goals:
+                shown += [spec for spec in more if spec not in shown]
+                continue
+            try:
+                told = read.value.model_copy(
+                    update={"goals": [*read.value.goals, *self._written(read.value, question, profiles, run_id)]}
+                )
+                made = self.planner.plan_told(question, profiles, told)
+            except PlanError as err:
+                issues = [str(issue) for issue in err.details.get("issues", [])]
+                if not issues:
+                    raise
+                _log.info("A reading by %s did not fit: %s", read.model, "; ".join(issues))
+                continue
+            plan = _told_by(made.plan, read, [node.id for node in made.plan.nodes if self.registry.is_aside(node.tool)])
+            return PlanProposal(plan=plan, retrieved=made.retrieved)
+        raise PlanError("No reading of the model fits the data.", details={"issues": issues})
+
+    def _written(self, read: ReadQuestion, question: str, profiles: list[Profile], run_id: str) -> Iterator[ToldGoal]:
+        """Have code written for what no tool does, keep it as drafts, and yield what it answers as goals."""
+        if self.coder is None or self.shelf is None:
+            return
+        for wanted in read.code:
+            wrote = self.coder.write(wanted, question, profiles, run_id=run_id)
+            self.shelf.keep(wrote.tool, by=wrote.tool.model)
+            why = f"No tool does this, so {wrote.tool.model} wrote code for it."
+            yield ToldGoal(tool=wrote.tool.name, files=wrote.files, why=why)
+
+    def _ask(
+        self, fixed: dict[str, str], shown: list[ToolSpec], issues: list[str], run_id: str
+    ) -> ModelAnswer[ReadQuestion]:
+        names = {spec.name for spec in shown}
+        system, user = load_prompt("read_question").filled(
+            **fixed,
+            tools="\n\n".join(map(tool_text, shown)),
+            others=others_text(spec for spec in self.registry if spec.name not in names and spec.runnable),
+            code=CODE if self.coder and self.shelf else NO_CODE,
+            complaints="\n".join(issues),
+        )
+        return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
+
+
+def _made_or(made: PlanProposal | None, refused: PlanError | None) -> PlanProposal:
+    if made is None:
+        raise refused or PlanError("The question leads to no plan.")
+    return made
+
+
+def _before(plan: TaskDag | None) -> str:
+    """Return what a question may go on from: the question before, and its steps."""
+    if plan is None:
+        return ""
+    steps = "\n".join(f"{node.tool} {json.dumps(node.params, ensure_ascii=False)}" for node in plan.nodes)
+    return f"{plan.question}\n{steps}"
+
+
+def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[str]) -> TaskDag:
+    """Return the plan with who read the question, which steps are written code, and what the reader asks back."""
+    warned = [
+        f"Step {node} runs code that a model wrote for this question: read it before it runs." for node in written
+    ]
+    note = (
+        f"The question was read by {read.model}; the plan was bound and checked by the same rules as without a model."
+    )
+    asked = [
+        OpenQuestion(id=f"reader_{at}", text=ask.text, why="The reader of the question asks it.", choices=ask.choices,
+                     proposed=ask.choices[0] if ask.choices else None)
+        for at, ask in enumerate(filter(None, [read.value.ask]))
+    ]  # fmt: skip
+    told = {"notes": [*plan.notes, note], "warnings": [*warned, *plan.warnings]}
+    return plan.model_copy(update={**told, "open_questions": [*plan.open_questions, *asked]})

@@ -1,0 +1,82 @@
+"""The writer: a model puts the answers of a run into plain words, and every number of it is held against the findings.
+
+What the steps found stays as they wrote it; the plain words stand beside it, with who wrote them. Words that cannot be
+founded after two corrections are not shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from engine.agents.asks import Asks
+from engine.agents.held import unfounded
+from engine.agents.prompt_files import load_prompt
+from engine.domain.base import Value
+from engine.domain.findings import Finding
+from engine.domain.report import InWords, Report
+
+ROUNDS = 3
+MOST_FINDINGS = 40
+MOST_SENTENCES = 4
+
+
+class CitedSentence(Value):
+    """A sentence and the findings it rests on."""
+
+    text: str = Field(min_length=1)
+    findings: list[str] = Field(min_length=1)
+
+
+class PlainAnswer(Value):
+    """What the model answers."""
+
+    sentences: list[CitedSentence] = Field(min_length=1, max_length=MOST_SENTENCES)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerWriter:
+    """Has answers put into plain words by the model of the role `reasoning`."""
+
+    models: Asks
+
+    def in_words(self, report: Report, *, run_id: str = "") -> InWords | None:
+        """Return the answers of a report in plain words, or None when there is nothing to say or no wording is founded.
+
+        Raises:
+            ModelUnavailable: when no model gave an answer.
+        """
+        answered = {answer.finding for answer in report.answers}
+        ordered = sorted(report.findings, key=lambda finding: finding.id not in answered)[:MOST_FINDINGS]
+        findings = {finding.id: finding for finding in ordered if finding.grounding != "contradicted"}
+        if not findings:
+            return None
+        issues: list[str] = []
+        for _ in range(ROUNDS):
+            system, user = load_prompt("write_answer").filled(
+                question=report.question,
+                answers="\n".join(f"{finding.id}: {finding.text}" for finding in findings.values()),
+                caveats="\n".join(report.caveats),
+                complaints="\n".join(issues),
+            )
+            asked = self.models.ask(
+                "reasoning", system, user, PlainAnswer, purpose="put the answer in words", run_id=run_id
+            )
+            issues = _issues(asked.value, findings, report.question)
+            if not issues:
+                text = " ".join(sentence.text.strip() for sentence in asked.value.sentences)
+                cited = [key for sentence in asked.value.sentences for key in sentence.findings]
+                return InWords(text=text, model=asked.model, findings=list(dict.fromkeys(cited)))
+        return None
+
+
+def _issues(answer: PlainAnswer, findings: dict[str, Finding], question: str) -> list[str]:
+    issues = []
+    for sentence in answer.sentences:
+        if absent := [key for key in sentence.findings if key not in findings]:
+            issues.append(f"There is no finding {', '.join(map(repr, absent))}.")
+        cited = [findings[key] for key in sentence.findings if key in findings]
+        if numbers := unfounded(sentence.text, cited, question):
+            issues.append(f"In {sentence.text!r} no cited finding has {', '.join(numbers)}.")
+    return issues

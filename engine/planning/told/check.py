@@ -1,0 +1,134 @@
+"""What is wrong with goals that were told: every name and value is held against the catalogue and the data."""
+
+# pandas' types are unknown here (docs/adr/0008).
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from engine.domain.profile import ColumnProfile
+from engine.domain.toolspec import ParamSpec, ToolSpec
+from engine.errors import PlanError
+from engine.planning.choosing.catalogue import Catalogue
+from engine.planning.tables.sheets import Data
+from engine.planning.told.goals import ToldGoal, ToldPlan, ToldRows
+from engine.text.numbers import as_number
+from engine.toolbox.typecheck import param_problem
+
+SHOWN = 12
+"""So many names are listed where one is wrong."""
+
+
+def require_told(told: ToldPlan, question: str, data: Data, catalogue: Catalogue) -> None:
+    """Refuse goals that name what is not there.
+
+    Args:
+        told: the goals.
+        question: what was asked, whose words they quote.
+        data: the files, with the columns that are to be computed.
+        catalogue: what can be asked and done.
+
+    Raises:
+        PlanError: its `details["issues"]` has a sentence for each thing that is wrong.
+    """
+    issues = [issue for goal in told.goals for issue in _of_goal(goal, data, catalogue)]
+    if not told.goals and not told.not_answered:
+        issues.append("There is no goal and nothing that is said not to be answered; give one or the other.")
+    said = " ".join(question.split()).lower()
+    for item in told.words:
+        if " ".join(item.words.split()).lower() not in said:
+            issues.append(f"The words {item.words!r} do not stand in the question; quote it as it is.")
+    if issues:
+        message = f"The goals that were told do not fit: {issues[0]}"
+        raise PlanError(message, details={"issues": issues})
+
+
+def _of_goal(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Iterator[str]:
+    if goal.tool not in catalogue.registry:
+        yield f"There is no tool {goal.tool!r}.{_near(goal.tool, [spec.name for spec in catalogue.registry])}"
+        return
+    spec = catalogue.registry.get(goal.tool)
+    if not spec.runnable:
+        yield f"The tool {goal.tool!r} cannot be run here."
+    yield from _of_analysis(goal, spec, catalogue)
+    yield from _of_files(goal, spec, data)
+    for name, value in goal.params.items():
+        param = spec.param(name)
+        if param is None:
+            yield f"{goal.tool} has no parameter {name!r} (it has {', '.join(p.name for p in spec.params)})."
+        elif value not in (None, "", []):
+            yield from _of_value(param, value, goal, spec, data)
+    for row in goal.rows:
+        yield from _of_rows(row, data)
+
+
+def _of_analysis(goal: ToldGoal, spec: ToolSpec, catalogue: Catalogue) -> Iterator[str]:
+    if not goal.analysis and not spec.answers:
+        return  # it was written for this question
+    if goal.analysis not in catalogue.analyses:
+        yield f"There is no analysis {goal.analysis!r}.{_near(goal.analysis, catalogue.analyses)}"
+    elif goal.analysis not in spec.answers:
+        able = [other.name for other in catalogue.registry if goal.analysis in other.answers]
+        yield f"{goal.tool} does not answer {goal.analysis!r}; {', '.join(able) or 'no tool'} does."
+
+
+def _of_files(goal: ToldGoal, spec: ToolSpec, data: Data) -> Iterator[str]:
+    for name, file in goal.files.items():
+        if spec.input(name) is None:
+            yield f"{goal.tool} has no input {name!r} (it has {', '.join(port.name for port in spec.inputs)})."
+        elif all(sheet.name != file for sheet in data.sheets):
+            yield f"There is no file {file!r}.{_near(file, [sheet.name for sheet in data.sheets])}"
+
+
+def _of_value(param: ParamSpec, value: Any, goal: ToldGoal, spec: ToolSpec, data: Data) -> Iterator[str]:
+    where = f"{spec.name}, parameter {param.name}"
+    if problem := param_problem(param, value):
+        yield f"{where}: {problem}"
+    elif param.kind in ("column", "columns"):
+        known = [column.name for column in data.columns()]
+        makes = any(part for part in param.made_by.split(",") if part)
+        for name in [value] if isinstance(value, str) else value:
+            if data.column(name) is None and not makes:
+                yield f"{where}: there is no column {name!r}.{_near(name, known)}"
+    elif param.kind == "level" or param.role == "levels":
+        column = data.column(str(goal.params.get(param.of) or ""))
+        for level in [value] if isinstance(value, str) else value:
+            yield from _of_level(level, column, data, where)
+
+
+def _of_rows(row: ToldRows, data: Data) -> Iterator[str]:
+    column = data.column(row.column)
+    if column is None:
+        yield f"Rows: there is no column {row.column!r}.{_near(row.column, [c.name for c in data.columns()])}"
+    elif row.op in ("in", "not in"):
+        for level in row.values:
+            yield from _of_level(level_text(level), column, data, f"Rows of {row.column}")
+    elif len(row.values) != (2 if row.op == "between" else 1) or any(as_number(str(v)) is None for v in row.values):
+        wanted = "two numbers" if row.op == "between" else "one number"
+        yield f"Rows of {row.column}: {row.op!r} takes {wanted}, not {row.values}."
+
+
+def _of_level(level: str, column: ColumnProfile | None, data: Data, where: str) -> Iterator[str]:
+    if column is None:
+        return
+    known = list(column.levels)
+    if not known and (sheet := data.home([column.name])) is not None:
+        known = [level_text(value) for value in sheet.frame()[column.name].dropna().unique()]
+    number = as_number(level)
+    if not known or level in known or (number is not None and any(as_number(item) == number for item in known)):
+        return
+    shown = ", ".join(map(repr, known[:SHOWN])) + (", ..." if len(known) > SHOWN else "")
+    yield f"{where}: {column.name!r} has no value {level!r}; it has {shown}."
+
+
+def level_text(value: object) -> str:
+    """Return a value as levels are written: `2` for 2.0."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names[:SHOWN]
+    return f" Is one of these meant: {', '.join(map(repr, close))}?" if close else ""

@@ -1,0 +1,67 @@
+"""What a question asks for, as whoever read it says it: analyses with their tools, parameters, rows and columns to compute."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from engine.domain.base import Value
+
+Comparison = Literal["in", "not in", ">", ">=", "<", "<=", "between"]
+Meaning = Literal[
+    "column", "level", "gene", "number", "threshold", "direction", "restriction", "pairing", "adjustment", "method",
+    "output", "asked", "filler",
+]  # fmt: skip
+"""What words of a question can be taken for; see `engine.domain.plan.Taken`."""
+
+
+class ToldRows(Value):
+    """Rows to keep: those of a column that meet a comparison."""
+
+    column: str
+    op: Comparison = "in"
+    values: list[str | float] = Field(min_length=1)
+    """Levels for `in` and `not in`, one number for a cut, two for `between` (both included)."""
+
+
+class ToldColumn(Value):
+    """A column to compute before anything else."""
+
+    name: str = Field(min_length=1)
+    formula: str = Field(min_length=1)
+    """As the tool for formulas takes it, names of columns in back quotes."""
+    why: str = ""
+
+
+class ToldWords(Value):
+    """Words of the question, as they stand there, and what they were taken for."""
+
+    words: str = Field(min_length=1)
+    means: Meaning
+    value: str = ""
+    """Which column, level or setting."""
+
+
+class ToldGoal(Value):
+    """One thing that is asked and the step that answers it."""
+
+    analysis: str = ""
+    """Empty for a tool that was written for this question."""
+    tool: str
+    files: dict[str, str] = {}
+    """Input -> name of its file, where several files could serve."""
+    params: dict[str, Any] = {}
+    """Parameter -> value; null leaves a column part empty that would else be filled from the data."""
+    rows: list[ToldRows] = []
+    why: str = ""
+
+
+class ToldPlan(Value):
+    """A question, read by somebody else."""
+
+    goals: list[ToldGoal] = []
+    columns: list[ToldColumn] = []
+    words: list[ToldWords] = []
+    not_answered: list[str] = []
+    """Parts of the question that nothing here answers, each as a sentence with the reason."""

@@ -1,0 +1,143 @@
+"""From goals that were told to a plan: the same binding, guards, practice, coverage and check as for goals that were read here."""
+
+# pandas' types are unknown here (docs/adr/0008).
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import replace
+
+from engine.data.columns.column import profile_column
+from engine.data.structure.rows import look
+from engine.domain.plan import TaskDag
+from engine.domain.profile import Profile
+from engine.domain.toolspec import ToolSpec
+from engine.errors import PlanError
+from engine.planning.binding.bind import bind
+from engine.planning.binding.conditions import holds
+from engine.planning.choosing.catalogue import Catalogue
+from engine.planning.choosing.score import Candidate
+from engine.planning.formulas.views import view
+from engine.planning.making.assemble import Assembler
+from engine.planning.making.finish import finished
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.reading import Reading, Request, Restriction
+from engine.planning.tables.sheets import Data, Made
+from engine.planning.telling.near import near
+from engine.planning.told.check import level_text, require_told
+from engine.planning.told.goals import ToldColumn, ToldGoal, ToldPlan
+from engine.text.tokens import Token, tokens
+from engine.toolbox.analyses import Analysis
+from engine.toolbox.tables.expressions import evaluate_expression
+
+
+def plan_told(
+    question: str, profiles: list[Profile], data: Data, told: ToldPlan, catalogue: Catalogue, assembler: Assembler
+) -> TaskDag:
+    """Return the plan of goals that were told.
+
+    Args:
+        question: what was asked; words of it that no goal quotes are shown as left aside.
+        profiles: the files.
+        data: the same, as the planner sees them.
+        told: the goals.
+        catalogue: what can be asked and done.
+        assembler: adds the steps.
+
+    Raises:
+        PlanError: where a goal does not fit catalogue or data; `details["issues"]` says each thing that is wrong.
+    """
+    data = with_columns(data, told.columns)
+    require_told(told, question, data, catalogue)
+    if not told.goals:
+        raise PlanError(" ".join(told.not_answered))
+    goals = [_candidate(goal, data, catalogue) for goal in told.goals]
+    if unfit := list(_unfit(goals)):
+        raise PlanError(f"The goals that were told do not fit: {unfit[0]}", details={"issues": unfit})
+    # Bound without the question's words: whoever told the goals has read them, and a second reading would contradict.
+    made = assembler.begin(_silent([]), data, functools.partial(near, _silent([]), data, catalogue.embed))
+    assembler.answer_all(goals, made)
+    made.not_answered += told.not_answered
+    made.reading = _as_quoted(question, told)
+    return finished(catalogue, goals, goals, made, profiles, told=True)
+
+
+def with_columns(data: Data, columns: Iterable[ToldColumn]) -> Data:
+    """Return the data with columns that steps will compute, each in the file that has most of what its formula names.
+
+    Raises:
+        PlanError: when a formula cannot be computed; the message says why.
+    """
+    import pandas as pd
+
+    for item in columns:
+        home = data.home([column.name for column in data.columns() if column.name in item.formula])
+        if home is None:
+            continue
+        frame = home.frame()
+        try:
+            values = pd.Series(evaluate_expression(item.formula, frame), index=frame.index)
+        except (ValueError, TypeError) as err:
+            message = f"The column {item.name!r} cannot be computed: {err}"
+            raise PlanError(message, details={"issues": [message]}) from err
+        frame = frame.assign(**{item.name: values})
+        others = [column for column in home.columns if column.name != item.name]
+        computed = look(frame, [*others, profile_column(item.name, values)])[0][-1]
+        made = Made(item.name, item.formula, item.why or "The question is about a column that is computed first.")
+        shown = view(home, [*others, computed], home.structure.repeated, made)
+        shown = replace(shown, rows=frame)
+        data = Data([shown if sheet is home else sheet for sheet in data.sheets])
+    return data
+
+
+def _candidate(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Candidate:
+    spec = catalogue.registry.get(goal.tool)
+    analysis = catalogue.analyses.get(goal.analysis) or _of_its_own(spec)
+    given = {name: value for name, value in goal.params.items() if spec.param(name)}
+    columns = {param.name for param in spec.params if param.kind in ("column", "columns")}
+    named = [n for key in columns & {*given} for n in (given[key] if isinstance(given[key], list) else [given[key]])]
+    reading = _silent(name for name in named if name)
+    bound = bind(spec, reading, data, given=given, needs=analysis.needs)
+    bound.wired = {name: sheet for name, file in goal.files.items() for sheet in data.sheets if sheet.name == file}
+    bound.rows = [
+        Restriction(row.column, row.op, tuple(map(level_text, row.values)), 0, -1, sure=True) for row in goal.rows
+    ]
+    bound.reasons += [goal.why] if goal.why else []
+    unmet = tuple(name for name in (*analysis.when, *spec.when) if not name.startswith(("said:", "not_said:")))
+    unmet = tuple(name for name in unmet if not holds(name, bound, reading))
+    return Candidate(analysis, 1.0, 1.0, bound, unmet=unmet)
+
+
+def _of_its_own(spec: ToolSpec) -> Analysis:
+    """Return the analysis that a tool carries out which was written for one question and answers none of the known ones."""
+    return Analysis(id=spec.name, field=spec.domain, asks=spec.title, family=spec.name, title=spec.title.lower())
+
+
+def _unfit(goals: Iterable[Candidate]) -> Iterable[str]:
+    """Yield what data do not meet that an analysis or its tool takes: a mean of a yes/no outcome, independent rows of repeated subjects."""
+    for goal in goals:
+        if goal.unmet:
+            meant = (
+                f" Where they do not, {' or '.join(goal.analysis.instead)} is meant." if goal.analysis.instead else ""
+            )
+            conditions = ", ".join(name.replace("_", " ") for name in goal.unmet)
+            yield f"The data do not meet what {goal.analysis.id} takes ({conditions}).{meant}"
+
+
+def _silent(columns: Iterable[str]) -> Reading:
+    """Return a reading that names columns, each by a word without letters, and says nothing else."""
+    names = list(dict.fromkeys(columns))
+    mentions = [ColumnMention(name, "", at, at, 1.0) for at, name in enumerate(names)]
+    return Reading("", [Token("", "", 0, 0)] * len(names), mentions)
+
+
+def _as_quoted(question: str, told: ToldPlan) -> Reading:
+    """Return the question with what its words were taken for; all of it asks, so that no word is passed over in silence."""
+    reading = Reading(question, tokens(question), [])
+    reading.requests = [Request(0, len(reading.words) - 1)]
+    for item in sorted(told.words, key=lambda quoted: -len(quoted.words)):
+        start = question.lower().find(item.words.lower())
+        if start >= 0:
+            reading.mark_text(start, start + len(item.words), item.means, item.value)
+    return reading

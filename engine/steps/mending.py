@@ -1,0 +1,73 @@
+"""What models can do about a step that failed and that no declared repair helps: another setting, or other code.
+
+A tool of the catalogue keeps its code, and what was decided keeps its value. Code that a model wrote may be written
+anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.agents.coder import Coder
+from engine.agents.mender import StepMender
+from engine.domain.plan import TaskNode
+from engine.domain.results import NodeResult
+from engine.domain.toolspec import Repair, ToolSpec
+from engine.domain.written import WrittenTool
+from engine.toolbox.shelf import Shelf
+from engine.toolbox.written import spec_of
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A try that failed."""
+
+    spec: ToolSpec
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mending:
+    """Mends steps by models."""
+
+    mender: StepMender
+    coder: Coder
+    shelf: Shelf
+
+    def again(
+        self,
+        run_id: str,
+        question: str,
+        node: TaskNode,
+        result: NodeResult,
+        failed: Sequence[Failure],
+        spent: Sequence[Repair],
+    ) -> tuple[ToolSpec, Repair] | None:
+        """Return the tool to try next and what is changed, or None when there is nothing more to try.
+
+        Args:
+            run_id: the run that calls are counted for.
+            question: what the step helps to answer.
+            node: the step.
+            result: its result, which failed.
+            failed: all tries so far, the newest last.
+            spent: the repairs so far.
+
+        Raises:
+            ModelUnavailable: when no model gave an answer.
+            PlanError: when no answer has the form of a tool.
+        """
+        spec = failed[-1].spec
+        if not self.shelf.has(spec.name):
+            fix = self.mender.repair(run_id, question, node, spec, result.params, result.error, spent)
+            return (spec, fix) if fix is not None else None
+        versions = [(self._tool(item.spec.name), item.error) for item in failed]
+        tool = self.coder.rewrite(versions, question, run_id=run_id)
+        if tool is None or any(tool.name == old.name for old, _ in versions):
+            return None
+        self.shelf.keep(tool, by=tool.model)
+        return spec_of(tool), Repair(pattern="", change={}, why=f"{tool.model} wrote the code anew as {tool.name}")
+
+    def _tool(self, name: str) -> WrittenTool:
+        return self.shelf.record(name).tool

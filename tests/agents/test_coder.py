@@ -1,0 +1,138 @@
+"""Code that a model writes: it must have the form of a tool, goes back when it has not, and is written anew when it fails."""
+
+from __future__ import annotations
+
+import pytest
+from growth_data import write_growth
+from scripted import Scripted
+
+from engine.agents.coder import DEEPER, REPAIRS, Coder, CodeWanted
+from engine.agents.mender import StepMender
+from engine.agents.reader import QuestionReader
+from engine.data.profiler import profile_file
+from engine.domain.plan import TaskNode
+from engine.domain.results import NodeResult
+from engine.errors import PlanError
+from engine.planning.planner import Planner
+from engine.steps.mending import Failure, Mending
+from engine.toolbox.registry import builtin_tools
+from engine.toolbox.shelf import Shelf
+from engine.toolbox.written import spec_of
+from storage.tools.written_twin import WrittenTwin
+
+CODE = """def ratio(table):
+    import pandas as pd
+
+    means = table.groupby("treatment")["growth"].mean()
+    return {"result": pd.DataFrame({"ratio": [means["treated"] / means["control"]]}), "findings": [], "warnings": []}
+"""
+ANSWER = {
+    "title": "Ratio of means", "description": "The ratio of the mean growth of both groups.",
+    "inputs": [{"argument": "table", "file": "growth.csv", "type": "table"}],
+    "outputs": [{"name": "result", "type": "table"}], "checks": ["tables_not_empty"], "code": CODE,
+}  # fmt: skip
+WANTED = CodeWanted(task="The ratio of means.", files=["growth.csv"], criteria=["It is above 0."])
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory):
+    return profile_file(write_growth(tmp_path_factory.mktemp("coder") / "growth.csv"))
+
+
+def code(source):
+    return ANSWER | {"code": source}
+
+
+def test_code_becomes_a_tool_with_its_file_criteria_and_writer(profile):
+    models = Scripted(ANSWER)
+    wrote = Coder(models).write(WANTED, "How large is the ratio?", [profile])
+    assert wrote.files == {"table": "growth.csv"}
+    assert (wrote.tool.model, wrote.tool.criteria) == ("scripted/one", ["It is above 0."])
+    assert models.roles == ["coder"]
+    assert '"treated" (20)' in models.asked[0]
+    assert "table: Read a delimited" in models.asked[0]
+
+
+def test_code_that_is_no_tool_goes_back_with_what_is_wrong(profile):
+    models = Scripted(
+        code("import os\n" + CODE), ANSWER | {"inputs": [{"argument": "table", "file": "x", "type": "table"}]}, ANSWER
+    )
+    Coder(models).write(WANTED, "q", [profile])
+    assert "Only functions may stand" in models.asked[1]
+    assert "There is no file 'x'" in models.asked[2]
+
+
+def test_code_that_never_is_a_tool_and_a_model_that_gives_up_are_said(profile):
+    with pytest.raises(PlanError, match="form of a tool"):
+        Coder(Scripted(*[code("x = 1")] * 3)).write(WANTED, "q", [profile])
+    with pytest.raises(PlanError, match="does not write code"):
+        Coder(Scripted(ANSWER | {"give_up": "No."})).write(WANTED, "q", [profile])
+
+
+def test_failed_code_is_written_anew_first_by_the_coder_then_with_all_that_failed(profile):
+    models = Scripted(*[code(CODE.replace("ratio(", f"ratio{n}(")) for n in range(9)])
+    coder = Coder(models)
+    failed = [(coder.write(WANTED, "q", [profile]).tool, "KeyError: 'treated'")]
+    for _ in range(REPAIRS + DEEPER):
+        failed.append((coder.rewrite(failed, "q"), "KeyError: 'mock'"))
+    assert models.roles == ["coder"] * (1 + REPAIRS) + ["reasoning"] * DEEPER
+    assert failed[-1][0].replaces == failed[-2][0].name
+    assert "ratio0(" not in models.asked[3]
+    assert "ratio0(" in models.asked[4]
+    assert coder.rewrite(failed, "q") is None
+
+
+def test_new_code_takes_and_gives_what_the_old_did(profile):
+    other = code(CODE) | {"outputs": [{"name": "other", "type": "table"}]}
+    coder = Coder(Scripted(ANSWER, *[other] * 3))
+    with pytest.raises(PlanError, match="form of a tool"):
+        coder.rewrite([(coder.write(WANTED, "q", [profile]).tool, "no")], "q")
+
+
+def test_what_no_tool_does_is_planned_as_code_that_a_person_reads_first(profile):
+    registry = builtin_tools()
+    shelf = Shelf(WrittenTwin(), registry, Clock())
+    models = Scripted({"code": [WANTED.model_dump()]}, ANSWER)
+    reader = QuestionReader(models, Planner(registry), registry, coder=Coder(models), shelf=shelf)
+    plan = reader.plan("How large is the ratio of growth?", [profile], []).plan
+    (node,) = plan.nodes
+    assert node.inputs == {"table": "data:growth.csv"}
+    assert shelf.record(node.tool).state == "draft"
+    assert registry.is_aside(node.tool)
+    assert any("read it before it runs" in warning for warning in plan.warnings)
+    assert any("scripted/one wrote code" in reason for reason in node.reasons)
+
+
+def test_without_a_coder_no_code_is_offered_or_taken(profile):
+    registry = builtin_tools()
+    models = Scripted({"code": [WANTED.model_dump()]}, {"not_answered": ["No tool does it."]})
+    with pytest.raises(PlanError, match="No tool does it"):
+        QuestionReader(models, Planner(registry), registry).plan("How large?", [profile], [])
+    assert "Code cannot be written here" in models.asked[0]
+
+
+class Clock:
+    def now(self):
+        return "2026-01-01T00:00:00Z"
+
+
+def test_a_failed_step_of_written_code_runs_other_code_and_one_of_the_catalogue_keeps_its_own(profile):
+    registry = builtin_tools()
+    shelf = Shelf(WrittenTwin(), registry, Clock())
+    models = Scripted(
+        ANSWER, code(CODE.replace("ratio", "share")), {"summary": "", "root_cause": "few", "change": {"test": "ranks"}}
+    )
+    coder = Coder(models)
+    tool = coder.write(WANTED, "q", [profile]).tool
+    shelf.keep(tool)
+    mending = Mending(StepMender(models), coder, shelf)
+    node = TaskNode(id="n1", name="x", tool=tool.name)
+    result = NodeResult(node="n1", tool=tool.name, status="failed", error="KeyError")
+    spec, fix = mending.again("r", "q", node, result, [Failure(spec_of(tool), "KeyError")], [])
+    assert spec.function == "share"
+    assert fix.change == {}
+    assert registry.is_aside(spec.name)
+    known = registry.get("compare_groups")
+    spec, fix = mending.again("r", "q", node, result, [Failure(known, "KeyError")], [])
+    assert spec is known
+    assert fix.change == {"test": "ranks"}

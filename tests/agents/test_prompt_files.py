@@ -1,0 +1,38 @@
+"""Prompts: every file declares what it uses, and its text is the one that was reviewed."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+from engine.agents.prompt_files import load_prompt
+
+REVIEWED = {
+    "mend_step": "f6426ddb24d6",
+    "next_lookup": "b155f88f1f87",
+    "read_question": "ce2404c258b7",
+    "review_run": "f5ba813a6881",
+    "route_task": "32abd572a7fb",
+    "write_answer": "acad7422aea7",
+    "write_code": "5c6d21001d26",
+}
+"""Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
+
+
+def test_every_prompt_is_reviewed_as_it_stands():
+    names = {path.name.removesuffix(".md") for path in files("engine.agents").joinpath("prompts").iterdir()}
+    assert {name: load_prompt(name).sha256[:12] for name in names} == REVIEWED
+
+
+@pytest.mark.parametrize("given", [{}, {"question": "q", "more": "m"}])
+def test_a_prompt_takes_exactly_its_variables(given):
+    with pytest.raises(ValueError, match="takes"):
+        load_prompt("read_question").filled(**given)
+
+
+def test_dollars_in_values_stay_as_they_are():
+    prompt = load_prompt("read_question")
+    values = dict.fromkeys(prompt.data | prompt.ours, "")
+    _, user = load_prompt("read_question").filled(**{**values, "question": "cost in $files and $100"})
+    assert "cost in $files and $100" in user

@@ -1,0 +1,146 @@
+"""The reader of questions: what it shows a model, what it does with answers that do not fit, and what leaves the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from growth_data import write_growth
+from scripted import Scripted
+
+from engine.agents.describe import files_text
+from engine.agents.reader import ROUNDS, QuestionReader
+from engine.data.profiler import profile_file
+from engine.errors import ModelUnavailable, PlanError
+from engine.planning.planner import Planner
+from engine.toolbox.registry import builtin_tools
+
+FIT = {
+    "goals": [
+        {
+            "analysis": "compare_groups",
+            "tool": "compare_groups",
+            "params": {"value": "growth", "group": "treatment", "treated": "treated", "control": "control"},
+        }
+    ],
+    "words": [{"words": "grow", "means": "column", "value": "growth"}],
+}
+MISFIT = {"goals": [{"analysis": "compare_groups", "tool": "compare_groups", "params": {"value": "size"}}]}
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory):
+    return profile_file(write_growth(tmp_path_factory.mktemp("reader") / "growth.csv"))
+
+
+def read(profile, *answers: dict[str, Any], near: Iterable[str] = ("compare_groups",)):
+    models, registry = Scripted(*answers), builtin_tools()
+    reader = QuestionReader(models, Planner(registry), registry)
+    return models, lambda: reader.plan("Do treated plants grow more?", [profile], list(near)).plan
+
+
+def test_a_reading_becomes_a_plan_that_says_who_read(profile):
+    models, plan = read(profile, FIT)
+    made = plan()
+    assert {"value": "growth", "group": "treatment"}.items() <= next(
+        n for n in made.nodes if n.priority == 2
+    ).params.items()
+    assert any("scripted/one" in note for note in made.notes)
+    assert "## compare_groups:" in models.asked[0]
+    assert "## correlation:" not in models.asked[0]
+    assert "correlation: " in models.asked[0]
+
+
+def test_what_does_not_fit_goes_back_to_the_model(profile):
+    models, plan = read(profile, MISFIT, FIT)
+    plan()
+    assert "no column" not in models.asked[0]
+    assert "there is no column 'size'" in models.asked[1]
+
+
+def test_a_reading_that_never_fits_ends_after_its_rounds(profile):
+    models, plan = read(profile, *[MISFIT] * ROUNDS)
+    with pytest.raises(PlanError, match="No reading of the model fits"):
+        plan()
+    assert len(models.asked) == ROUNDS
+
+
+def test_a_tool_asked_for_is_shown_with_its_parameters(profile):
+    models, plan = read(profile, {"see": ["correlation", "no_such_tool"]}, FIT)
+    plan()
+    assert "## correlation:" in models.asked[1]
+
+
+def test_what_the_model_asks_stands_in_the_plan(profile):
+    _, plan = read(profile, FIT | {"ask": {"text": "Fresh or dry weight?", "choices": ["fresh", "dry"]}})
+    (asked,) = [question for question in plan().open_questions if question.id == "reader_0"]
+    assert asked.text == "Fresh or dry weight?"
+
+
+def test_no_row_and_without_consent_no_level_is_shown(profile, tmp_path):
+    text = files_text([profile])
+    assert '"treated" (20)' in text
+    assert "p17" not in text  # an id of a row
+    alone = files_text([profile], levels=False)
+    assert "treated" not in alone
+    assert "2 different values" in alone
+
+
+def unless_sure(profile, rules, *answers):
+    models, registry = Scripted(*answers), builtin_tools()
+    reader, faults = QuestionReader(models, Planner(registry), registry), list[str]()
+    question = "Do treated plants grow more?"
+    return models, faults, lambda: reader.unless_sure(rules, question, [profile], [], None, faults)
+
+
+def refusing():
+    raise PlanError("The rules know nothing of it.", advice="Ask otherwise.", details={"ways_on": []})
+
+
+def sure(profile):
+    registry = builtin_tools()
+    return Planner(registry).plan(
+        "Compare growth between treated and control plants", [profile], analysis="compare_groups"
+    )
+
+
+def test_no_model_is_asked_where_the_rules_are_sure(profile):
+    models, faults, plan = unless_sure(profile, lambda: sure(profile))
+    plan()
+    assert not models.asked
+    assert not faults
+
+
+def test_a_model_reads_what_the_rules_refuse(profile):
+    _, faults, plan = unless_sure(profile, refusing, FIT)
+    assert any("scripted/one" in note for note in plan().plan.notes)
+    assert not faults
+
+
+def test_where_both_refuse_the_model_says_why_and_the_rules_what_to_do(profile):
+    _, _, plan = unless_sure(profile, refusing, {"not_answered": ["No file has weights of roots."]})
+    with pytest.raises(PlanError, match="No file has weights of roots") as raised:
+        plan()
+    assert raised.value.advice == "Ask otherwise."
+
+
+def test_a_reading_that_does_not_fit_leaves_what_the_rules_said(profile):
+    _, faults, plan = unless_sure(profile, refusing, *[MISFIT] * ROUNDS)
+    with pytest.raises(PlanError, match="The rules know nothing"):
+        plan()
+    assert "did not fit" in faults[0]
+
+
+def test_without_an_answer_the_rules_stand_and_it_is_said(profile):
+    class Away:
+        def ask(self, *args, **more):
+            raise ModelUnavailable("the server is away")
+
+    registry, faults = builtin_tools(), list[str]()
+    doubtful = sure(profile)
+    doubtful = replace(doubtful, plan=doubtful.plan.model_copy(update={"not_answered": ["Something."]}))
+    reader = QuestionReader(Away(), Planner(registry), registry)
+    assert reader.unless_sure(lambda: doubtful, "Do they grow?", [profile], [], None, faults) is doubtful
+    assert "the server is away" in faults[0]

@@ -1,0 +1,104 @@
+"""What models add to a finished run: plain words that are founded, doubts that cannot pass anything, repairs that change no question."""
+
+from __future__ import annotations
+
+import pytest
+from scripted import Scripted
+
+from engine.agents.mender import MOST_REPAIRS, StepMender
+from engine.agents.reviewer import RunReviewer
+from engine.agents.writer import ROUNDS, AnswerWriter
+from engine.domain.findings import Finding
+from engine.domain.plan import TaskDag, TaskNode
+from engine.domain.report import Answer, Report
+from engine.domain.results import RunRecord
+from engine.domain.run_view import RunView
+from engine.domain.toolspec import Repair
+from engine.toolbox.registry import builtin_tools
+
+FINDING = Finding(id="n1_f1", node="n1", text="Growth is 1.48 higher in treated.", grounding="grounded")
+WRONG = FINDING.model_copy(update={"id": "n1_f2", "grounding": "contradicted"})
+REPORT = Report(
+    title="Growth", question="Do they grow more?", summary=[FINDING.text], findings=[FINDING, WRONG], methods=[], figures=[],
+    tables=[], limitations=["Few plants."], next_steps=[], citations=[], caveats=["Few plants."],
+    answers=[Answer(text=FINDING.text, node="n1", finding="n1_f1")],
+)  # fmt: skip
+NODE = TaskNode(id="n1", name="Compare", tool="compare_groups", params={"value": "growth", "group": "treatment", "test": "auto"}, settled={"value": "plan", "group": "plan"})  # fmt: skip
+
+
+def said(text, *findings):
+    return {"sentences": [{"text": text, "findings": list(findings)}]}
+
+
+def test_founded_words_name_their_writer_and_findings():
+    words = AnswerWriter(Scripted(said("Yes, by 1.5.", "n1_f1"))).in_words(REPORT)
+    assert (words.text, words.model, words.findings) == ("Yes, by 1.5.", "scripted/one", ["n1_f1"])
+
+
+def test_unfounded_words_go_back_and_in_the_end_are_not_shown():
+    models = Scripted(*[said("Yes, by 30 %.", "n1_f1")] * ROUNDS)
+    assert AnswerWriter(models).in_words(REPORT) is None
+    assert "no cited finding has 30" in models.asked[1]
+
+
+def test_a_finding_that_its_table_contradicts_is_nobodys_ground():
+    models = Scripted(*[said("Yes, by 1.48.", "n1_f2")] * ROUNDS)
+    assert AnswerWriter(models).in_words(REPORT) is None
+    assert "n1_f2" not in models.asked[0]
+
+
+def test_without_findings_no_model_is_asked():
+    models = Scripted()
+    assert AnswerWriter(models).in_words(REPORT.model_copy(update={"findings": [WRONG]})) is None
+    assert not models.asked
+
+
+def test_doubts_name_steps_that_exist():
+    record = RunRecord(run_id="r1", user="", question="q", status="succeeded", created_at="")
+    view = RunView(record=record, plan=TaskDag(question="q", nodes=[NODE]))
+    points = [
+        {"kind": "wrong", "step": "n1", "text": "Rows repeat plants."},
+        {"kind": "doubt", "step": "n9", "text": "Small."},
+    ]
+    models = Scripted({"points": points})
+    found = RunReviewer(models).doubts(view, REPORT)
+    assert [(doubt.kind, doubt.node) for doubt in found] == [("wrong", "n1"), ("doubt", "")]
+    assert "Few plants." in models.asked[0]
+
+
+def mended(change, *, spent=(), node=NODE):
+    spec = builtin_tools().get("compare_groups")
+    models = Scripted({"summary": "s", "root_cause": "too few values.", "change": change})
+    fix = StepMender(models).repair("r1", "q", node, spec, node.params, "It failed.", spent)
+    return fix, models
+
+
+def test_a_free_setting_may_change():
+    fix, models = mended({"test": "ranks"})
+    assert fix.change == {"test": "ranks"}
+    assert fix.why == "scripted/one takes as the cause: too few values"
+    free = next(line for line in models.asked[0].splitlines() if line.startswith("Free to change:"))
+    assert "test" in free
+    assert "value" not in free
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"value": "height"},
+        {"test": "no_such"},
+        {"test": "ranks", "group": "site"},
+        {"unknown": 1},
+        {"test": "auto"},
+        {},
+    ],
+)
+def test_what_was_decided_does_not_fit_or_changes_nothing_is_no_repair(change):
+    assert mended(change)[0] is None
+
+
+def test_what_was_tried_is_not_tried_again_and_there_is_an_end():
+    tried = Repair(pattern="", change={"test": "ranks"}, why="")
+    assert mended({"test": "ranks"}, spent=[tried])[0] is None
+    _, models = mended({"test": "ranks"}, spent=[tried] * MOST_REPAIRS)
+    assert not models.asked
