@@ -265,7 +265,7 @@ def _described(target: Target) -> dict[str, Any]:
         "model": target.name,
         "through": target.address.through,
         "address": target.address.base_url or "the provider's own",
-        "key": str(target.key),
+        "key": "missing" if target.needs_key and not target.key.value else str(target.key),
         "reads": target.reads,
         "writes": target.writes,
         "assumed": facts.max_input_tokens is None,

@@ -209,6 +209,17 @@ def test_a_field_that_a_server_does_not_take_is_left_out_from_then_on(message, f
         assert instead is None or body[instead] == first[field]
 
 
+def test_a_server_that_holds_its_connection_open_after_the_end_is_not_waited_for():
+    def holds(handler):
+        says("Yes.")(handler)
+        handler.server.held.wait(30)
+
+    with serving(holds) as server, served([server.url]) as models:
+        began = time.monotonic()
+        assert models.ask("fast", HELLO, purpose="t").text == "Yes."
+        assert time.monotonic() - began < 2
+
+
 def test_after_the_end_nobody_is_asked_any_more():
     with serving() as server, served([server.url]) as models:
         assert models.ask("fast", HELLO, purpose="t").text == "yes"

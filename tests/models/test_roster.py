@@ -8,13 +8,18 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from model_room import HELLO
 
+from engine.adapters.system import SystemClock
 from engine.domain.models import ModelFacts
-from engine.errors import UserError
+from engine.errors import ModelAuthentication, UserError
 from engine.models import keys
 from engine.models.keys import key_for
 from engine.models.roster import chains, targets
+from engine.models.service import Models
 from engine.settings import load_settings
+from engine.text.redaction import Redactor
+from storage.models.twin import ModelCallsTwin
 
 TABLE = {
     "gpt-x": {"litellm_provider": "openai", "mode": "chat", "max_input_tokens": 128_000, "max_output_tokens": 16_000,
@@ -189,6 +194,16 @@ def test_a_broken_file_of_keys_is_told_without_its_words(load, tmp_path):
     with pytest.raises(UserError) as caught:
         key_for("openai")
     assert "sk-secret" not in f"{caught.value.message}{caught.value.advice}{caught.value.__cause__}"
+
+
+def test_a_model_whose_key_is_missing_is_not_asked_and_is_said_to_lack_it(load):
+    settings = load(model="openai/gpt-x")
+    models = Models(targets(settings, dict), pytest.fail, ModelCallsTwin(), SystemClock(), settings, Redactor())
+    assert models.describe()["fast"][0]["key"] == "missing"
+    with pytest.raises(ModelAuthentication, match="no key for openai") as caught:
+        models.ask("fast", HELLO, purpose="t")
+    assert "docs/models.md" in caught.value.advice
+    assert list(models.calls()) == []
 
 
 def test_a_key_is_not_in_what_an_address_prints(load, monkeypatch):

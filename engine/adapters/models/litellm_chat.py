@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.adapters.models import litellm_build
-from engine.adapters.models.collect import Collector
+from engine.adapters.models.collect import Collector, usage_of
 from engine.adapters.models.faults import kind_of, retry_after
 from engine.adapters.models.loop import Hear, LoopThread
 from engine.adapters.models.protocol import body_of
@@ -122,8 +122,12 @@ class LiteLLMModel:
         status = getattr(err, "status_code", None)
         status = _STATUS.get(kind, status if isinstance(status, int) else 503)
         fault = kind_of(status, said)
-        headers = getattr(getattr(err, "response", None), "headers", None)
-        wait = retry_after(headers) if headers is not None and fault.retryable else None
+        # Which of the two is filled differs from version to version.
+        headers = {
+            **_headers(getattr(err, "litellm_response_headers", None)),
+            **_headers(getattr(err, "response", None)),
+        }
+        wait = retry_after(headers) if fault.retryable else None
         return fault(f"{self.name} gave no answer ({kind}): {said}", wait=wait, reached=not _unconnected(err))
 
 
@@ -148,6 +152,12 @@ def load() -> Any:
         return litellm
 
 
+def _headers(said: Any) -> dict[str, str]:
+    """Return the headers of a response, or headers themselves, with small names."""
+    found = getattr(said, "headers", said)
+    return {str(name).lower(): str(value) for name, value in found.items()} if hasattr(found, "items") else {}
+
+
 def _unconnected(err: BaseException | None) -> bool:
     """Say whether a failed connection is behind an error: LiteLLM calls it a server's fault."""
     while err is not None:
@@ -159,7 +169,8 @@ def _unconnected(err: BaseException | None) -> bool:
 
 def _provider_counted(stream: Any) -> bool:
     """Say whether the provider itself counted the tokens; LiteLLM fills in a count of its own where it did not."""
-    return any(getattr(chunk, "usage", None) is not None for chunk in getattr(stream, "chunks", ()))
+    said = (getattr(chunk, "usage", None) for chunk in getattr(stream, "chunks", ()))
+    return any(usage_of(usage.model_dump()) for usage in said if usage is not None)
 
 
 def _uncounted(reply: ChatReply) -> ChatReply:

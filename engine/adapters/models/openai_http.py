@@ -6,6 +6,8 @@ shows not to take of the optional fields is left out from then on.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONNECT_SECONDS = 10.0
+_END_SECONDS = 0.2
+"""How long the end of a stream is waited for after its last mark."""
 _LARGEST_FAULT = 20_000
 """Bytes of an error page that are read."""
 _BAD_REQUEST = (400, 422)
@@ -96,11 +100,17 @@ class OpenAIServer:
             await response.aread()
             self._take(response.text, collector, hear)  # the server does not stream: the whole answer is one chunk
             return
-        async for event in httpx2.EventSource(response):
+        events = aiter(httpx2.EventSource(response))
+        async for event in events:
             if event.data == "[DONE]":
-                return
+                break
             if event.data:
                 self._take(event.data, collector, hear)
+        # A connection that was read to its end serves the next call; one that the server holds open is not waited for.
+        with contextlib.suppress(TimeoutError, httpx2.HTTPError):
+            async with asyncio.timeout(_END_SECONDS):
+                async for _ in events:
+                    pass
 
     def _take(self, data: str, collector: Collector, hear: Hear) -> None:
         try:
