@@ -21,6 +21,8 @@ from engine.models.scope import Scope
 ROOT = Path(__file__).parents[2]
 CANARY, SECOND = "sk-canary-5f2a9c7e1b", "sk-canary-in-the-file"
 QUESTION = "Is growth different between the treatments?"
+ALONE = dict.fromkeys(("model_plans", "model_code", "model_repairs", "model_report"), False)
+"""The layer alone: nobody but the test asks a model."""
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +47,9 @@ print(*{{name.partition(".")[0] for name in sys.modules}} & {{"httpx2", "httpx",
 
 def test_a_run_tells_of_its_calls_and_has_their_sum(open_engine, tmp_path):
     with serving(says("Yes.")) as server:
-        engine = open_engine(starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}})
+        engine = open_engine(
+            **ALONE, starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}}
+        )
         run = engine.ask(QUESTION, [write_growth(tmp_path / "growth.csv")], auto_approve=False)
         engine.wait(run)
         parts, record = engine._parts, engine.record(run)
@@ -77,7 +81,7 @@ def test_a_key_is_in_nothing_that_is_written(open_engine, tmp_path, monkeypatch,
     with serving(refused[0], says(f"your keys are {CANARY} and {SECOND}"), *refused) as server:
         address = {"base_url": server.url}
         chosen = {"model": "lab/m, other/m", "model_servers": {"lab": address, "other": address}}
-        engine = open_engine(starter_knowledge=False, **chosen)
+        engine = open_engine(**ALONE, starter_knowledge=False, **chosen)
         run = engine.ask(QUESTION, [write_growth(tmp_path / "growth.csv")], auto_approve=False)
         engine.wait(run)
         models, log = engine._parts.models, engine._parts.records.log
@@ -107,7 +111,9 @@ def test_a_key_in_a_prompt_does_not_leave_this_computer(open_engine, tmp_path, m
     from dataclasses import replace
 
     with serving() as server:
-        engine = open_engine(starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}})
+        engine = open_engine(
+            **ALONE, starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}}
+        )
         messages = [replace(HELLO[1], content=f"A cell of the table says {CANARY}. \ud800")]
         engine._parts.models.ask("fast", messages, purpose="t")
     assert CANARY not in json.dumps(server.asked[0]["body"])
@@ -143,7 +149,9 @@ def test_an_engine_with_a_model_closes_at_once_also_with_a_request_under_way(ope
     from model_server import hangs
 
     with serving(hangs("Yes, ")) as server:
-        engine = open_engine(starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}})
+        engine = open_engine(
+            **ALONE, starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}}
+        )
         faults: list[EngineError] = []
 
         def ask() -> None:
