@@ -26,7 +26,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class CheckedAnswer:
     """A model's answer, checked."""
 
     text: str
@@ -53,7 +53,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ModelQuestion:
     """What is asked, whichever model it is put to."""
 
     messages: tuple[ChatMessage, ...]
@@ -88,7 +88,7 @@ class Question:
             }
         )
 
-    def judged(self, reply: ChatReply) -> tuple[Answer, tuple[str, ...]]:
+    def judged(self, reply: ChatReply) -> tuple[CheckedAnswer, tuple[str, ...]]:
         """Return the answer as far as it is right, and what is wrong with it in sentences."""
         wishes, problems = self._wishes(reply.tool_calls)
         data = None
@@ -98,7 +98,7 @@ class Question:
         cut_off = reply.finish == "length"
         if problems and cut_off:
             problems = (*problems, "It met the limit of tokens; be shorter.")
-        answer = Answer(
+        answer = CheckedAnswer(
             text=reply.text,
             data=data,
             wishes=wishes,
@@ -136,7 +136,7 @@ def kept(reply: ChatReply, model: str) -> dict[str, Any]:
     return {"text": reply.text, "tool_calls": calls, "finish": reply.finish, "model": model}
 
 
-def from_kept(found: Mapping[str, Any], question: Question) -> Answer | None:
+def from_kept(found: Mapping[str, Any], question: ModelQuestion) -> CheckedAnswer | None:
     """Return a kept answer, or None where it does not fit what is asked now."""
     try:
         calls = tuple(ToolCall(**call) for call in found["tool_calls"])

@@ -24,7 +24,7 @@ _MOST_BRACKETS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadAnswer:
     """What an answer is: its data, or what is wrong with it in sentences."""
 
     data: Any = None
@@ -36,7 +36,7 @@ def json_schema(schema: Schema) -> dict[str, Any]:
     return dict(schema) if isinstance(schema, Mapping) else schema.model_json_schema()
 
 
-def read(text: str, schema: Schema) -> Read:
+def read(text: str, schema: Schema) -> ReadAnswer:
     """Return the one value in a text that fits the schema: an instance for a pydantic model, else plain JSON."""
     fitting: dict[str, Any] = {}
     problems: list[tuple[str, ...]] = []
@@ -49,12 +49,12 @@ def read(text: str, schema: Schema) -> Read:
         else:
             fitting[canonical_json(value)] = data
     if len(fitting) > 1:
-        return Read(problems=(f"It holds {len(fitting)} different answers; give one.",))
+        return ReadAnswer(problems=(f"It holds {len(fitting)} different answers; give one.",))
     if fitting:
-        return Read(next(iter(fitting.values())))
+        return ReadAnswer(next(iter(fitting.values())))
     if not found:
-        return Read(problems=("It holds no JSON that can be read; it may have been cut off.",))
-    return Read(problems=min(problems, key=len))
+        return ReadAnswer(problems=("It holds no JSON that can be read; it may have been cut off.",))
+    return ReadAnswer(problems=min(problems, key=len))
 
 
 def check(value: Any, schema: Schema) -> tuple[Any, tuple[str, ...]]:

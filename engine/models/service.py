@@ -16,7 +16,7 @@ from typing import Any
 from engine.domain.models import ModelCall, ModelTotals
 from engine.domain.results import Usage
 from engine.errors import AnswerInvalid, ModelTimedOut, ModelUnavailable
-from engine.models.answers import Answer, Question, from_kept, kept
+from engine.models.answers import CheckedAnswer, ModelQuestion, from_kept, kept
 from engine.models.budget import Budget, limits_of
 from engine.models.caller import Ask, Caller, clean
 from engine.models.chain import ask_in_turn
@@ -33,7 +33,7 @@ from engine.text.redaction import Redactor
 
 REPAIRS = 2
 """Times an answer that does not fit is sent back."""
-_TEST = Question(
+_TEST = ModelQuestion(
     messages=(ChatMessage(role="user", content="Answer with the one word: yes"),),
     schema=None,
     tools=(),
@@ -88,7 +88,7 @@ class Models:
         variety: int = 0,
         shown: bool = False,
         reuse: bool = True,
-    ) -> Answer:
+    ) -> CheckedAnswer:
         """Ask the models of a role, one after the other until one answers rightly.
 
         Args:
@@ -114,7 +114,7 @@ class Models:
         if not self.has(role):
             message = f"No model is configured for {role}."
             raise ModelUnavailable(message, advice="Name one in the settings; docs/models.md says how.", reached=False)
-        question = Question(
+        question = ModelQuestion(
             messages=tuple(replace(message, content=clean(message.content, self.redact)) for message in messages),
             schema=schema,
             tools=tuple(tools),
@@ -125,7 +125,7 @@ class Models:
         ask = Ask(role=role, purpose=purpose, scope=scope, shown=shown, judge=lambda reply: question.judged(reply)[1])
         return self._put(question, ask, self.roster[role], reuse=reuse and self.settings.model_cache)
 
-    def _put(self, question: Question, ask: Ask, targets: Sequence[Target], *, reuse: bool) -> Answer:
+    def _put(self, question: ModelQuestion, ask: Ask, targets: Sequence[Target], *, reuse: bool) -> CheckedAnswer:
         return ask_in_turn(
             targets,
             lambda target, seconds: self._answer(target, seconds, question, ask, reuse=reuse),
@@ -134,7 +134,9 @@ class Models:
             scope=ask.scope,
         )
 
-    def _answer(self, target: Target, seconds: float, question: Question, ask: Ask, *, reuse: bool) -> Answer:
+    def _answer(
+        self, target: Target, seconds: float, question: ModelQuestion, ask: Ask, *, reuse: bool
+    ) -> CheckedAnswer:
         """Return one model's answer: kept from earlier, or asked for and sent back while it does not fit."""
         key = question.key(target)
         if reuse and (found := self.store.answer(key)) and (answer := from_kept(found, question)):
@@ -162,7 +164,7 @@ class Models:
         raise AnswerInvalid(message, details={"problems": list(problems)})
 
     def _request(
-        self, target: Target, question: Question, told: Sequence[ChatMessage], seconds: float
+        self, target: Target, question: ModelQuestion, told: Sequence[ChatMessage], seconds: float
     ) -> tuple[ChatRequest, int, str]:
         """Return what is sent, about how many tokens that is, and what was left out of it."""
         messages, place, schema = list(question.messages), question.place, question.schema_json

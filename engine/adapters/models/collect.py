@@ -39,7 +39,7 @@ class _Call:
         return True
 
 
-class Collector:
+class ReplyCollector:
     """Takes the chunks of a stream, or a whole answer, as JSON of the OpenAI protocol."""
 
     def __init__(self, name: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.adapters.models import litellm_build
-from engine.adapters.models.collect import Collector, usage_of
+from engine.adapters.models.collect import ReplyCollector, usage_of
 from engine.adapters.models.faults import kind_of, retry_after
 from engine.adapters.models.loop import Hear, LoopThread
 from engine.adapters.models.protocol import body_of
@@ -78,7 +78,7 @@ class LiteLLMModel:
 
     async def _ask(self, request: ChatRequest, hear: Hear) -> None:
         litellm = await asyncio.to_thread(load)
-        collector = Collector(self.name)
+        collector = ReplyCollector(self.name)
         body = body_of(request, self._model)
         if self._key:
             body["api_key"] = self._key
@@ -100,7 +100,7 @@ class LiteLLMModel:
         reply = collector.reply()
         hear(reply if _provider_counted(stream) else _uncounted(reply))
 
-    def _require_end(self, stream: Any, collector: Collector) -> None:
+    def _require_end(self, stream: Any, collector: ReplyCollector) -> None:
         """Refuse an end that LiteLLM made up: a stream that just stops it finishes with `stop`.
 
         Raises:

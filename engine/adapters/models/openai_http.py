@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from engine.adapters.models.collect import Collector
+from engine.adapters.models.collect import ReplyCollector
 from engine.adapters.models.faults import from_status, message_of
 from engine.adapters.models.loop import Hear, LoopThread
 from engine.adapters.models.protocol import body_of, refused_field
@@ -68,7 +68,7 @@ class OpenAIServer:
     async def _ask(self, request: ChatRequest, hear: Hear) -> None:
         import httpx2
 
-        collector = Collector(self.name)
+        collector = ReplyCollector(self.name)
         body = body_of(request, self._model, self._without)
         silence = httpx2.Timeout(request.idle_seconds, connect=min(_CONNECT_SECONDS, request.idle_seconds))
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
@@ -93,7 +93,7 @@ class OpenAIServer:
                 raise BrokenAnswer(message, partial=collector.text) from None
         hear(collector.reply())
 
-    async def _read(self, response: httpx2.Response, collector: Collector, hear: Hear) -> None:
+    async def _read(self, response: httpx2.Response, collector: ReplyCollector, hear: Hear) -> None:
         import httpx2
 
         if "text/event-stream" not in response.headers.get("content-type", ""):
@@ -112,7 +112,7 @@ class OpenAIServer:
                 async for _ in events:
                     pass
 
-    def _take(self, data: str, collector: Collector, hear: Hear) -> None:
+    def _take(self, data: str, collector: ReplyCollector, hear: Hear) -> None:
         try:
             chunk: Any = json.loads(data)
         except ValueError:
