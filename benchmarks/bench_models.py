@@ -32,7 +32,7 @@ from engine.adapters.system import SystemClock  # noqa: E402
 from engine.models.roster import targets  # noqa: E402
 from engine.models.scope import Scope  # noqa: E402
 from engine.models.service import Models  # noqa: E402
-from engine.ports.chat import ChatMessage, ChatRequest, ModelAddress  # noqa: E402
+from engine.ports.models.chat import ChatMessage, ChatRequest, ModelAddress  # noqa: E402
 from engine.settings import load_settings  # noqa: E402
 from engine.text.redaction import Redactor  # noqa: E402
 from storage.database import Database  # noqa: E402

@@ -42,8 +42,8 @@ from engine.models.scope import Scope
 from engine.models.service import Models
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
-from engine.ports.chat import ChatProvider, ModelAddress, Role
-from engine.ports.model_calls import ModelCallStore
+from engine.ports.models.calls import ModelCallStore
+from engine.ports.models.chat import ChatProvider, ModelAddress, Role
 from engine.ports.profiler import Profiler
 from engine.ports.sandbox import Limits, Sandbox
 from engine.ports.system import Clock, IdSource

@@ -14,7 +14,7 @@ from engine.models.keys import Key
 from engine.models.roster import Target
 from engine.models.scope import Scope
 from engine.models.service import Models
-from engine.ports.chat import ChatMessage, ChatProvider, ModelAddress
+from engine.ports.models.chat import ChatMessage, ChatProvider, ModelAddress
 from engine.settings import Settings
 from engine.text.redaction import Redactor
 from storage.models.twin import ModelCallsTwin

@@ -16,7 +16,7 @@ import numpy as np
 from engine.domain.results import ExecResult
 from engine.errors import ModelCancelled, ModelUnavailable, SandboxUnavailable
 from engine.ports.cancel import CancelToken
-from engine.ports.chat import ChatMessage, ChatReply, ChatRequest, Role, TextPiece
+from engine.ports.models.chat import ChatMessage, ChatReply, ChatRequest, Role, TextPiece
 from engine.ports.sandbox import Job, OutputSink, SandboxReport
 
 ASPECTS = ("network", "filesystem", "home", "environment", "memory", "processes", "users")

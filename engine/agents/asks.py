@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from engine.ports.chat import Role
+from engine.ports.models.chat import Role
 
 Answer = TypeVar("Answer", bound=BaseModel)
 

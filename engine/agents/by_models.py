@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.agents.asks import Answer, ModelAnswer
 from engine.models.scope import Scope
 from engine.models.service import Models
-from engine.ports.chat import ChatMessage, Role
+from engine.ports.models.chat import ChatMessage, Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,9 @@ from engine.data.catalogue import KINDS
 from engine.domain.base import Value
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
-from engine.domain.toolspec import InputSpec, OutputSpec
-from engine.domain.written import WrittenTool
+from engine.domain.toolspec import InputSpec, OutputSpec, WrittenTool
 from engine.errors import PlanError
-from engine.ports.chat import Role
+from engine.ports.models.chat import Role
 from engine.toolbox.checks import CHECKS
 from engine.toolbox.written import GENERAL, written_tool
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from engine.domain.base import Value
 from engine.domain.datatypes import DataType
 
@@ -236,3 +238,44 @@ class ToolSpec(Value):
         role = {"interest": "reference", "reference": "interest"}.get(one.role if one and one.kind == "level" else "")
         fits = (p for p in self.params if one and p.kind == "level" and p.of == one.of and p.role == role)
         return next(fits, None)
+
+
+WrittenState = Literal["draft", "worked", "proposed", "approved", "retired"]
+"""A `draft` runs in the plan it was written for; one that `worked` well may be taken again; one that did so in two runs
+is `proposed` to a person; `approved` it is planned like any tool; `retired` it only explains the runs that had it."""
+
+
+class WrittenTool(Value):
+    """A tool as a model wrote it: code with its contract. Its name holds the hash of both, so that it never changes."""
+
+    name: str = Field(pattern=r"^written_[0-9a-f]{10}$")
+    title: str
+    description: str
+    source: str
+    """One function with the helpers it calls; positional arguments are inputs, keyword-only ones parameters."""
+    function: str
+    inputs: list[InputSpec]
+    outputs: list[OutputSpec]
+    params: list[ParamSpec] = []
+    checks: list[str] = []
+    """Postconditions (see `engine.toolbox.checks`)."""
+    packages: list[str] = []
+    criteria: list[str] = []
+    """What a good result must meet, written before the code."""
+    question: str = ""
+    """The question it was written for."""
+    model: str = ""
+    """Provider and model that wrote it; empty for a person."""
+    replaces: str = ""
+    """The name of the version before it, which failed or was improved."""
+
+
+class WrittenRecord(Value):
+    """A written tool with where it stands."""
+
+    tool: WrittenTool
+    state: WrittenState = "draft"
+    at: str = ""
+    """When it came to this state, UTC."""
+    by: str = ""
+    """Who or which run brought it there."""

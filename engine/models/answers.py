@@ -10,7 +10,7 @@ from typing import Any
 from engine.domain.encoding.hashing import sha256_value
 from engine.models.reading import Schema, check, json_schema, read
 from engine.models.roster import Target
-from engine.ports.chat import ChatMessage, ChatReply, ToolCall, ToolOffer
+from engine.ports.models.chat import ChatMessage, ChatReply, ToolCall, ToolOffer
 
 _VERSION = 1
 """Goes up when what is kept of an answer changes, so that nothing old is read as new."""

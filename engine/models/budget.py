@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from engine.domain.models import ModelCall, ModelTotals
 from engine.errors import BudgetSpent
-from engine.ports.model_calls import ModelCallStore, Whose
+from engine.ports.models.calls import ModelCallStore, Whose
 from engine.settings import Settings
 
 _WORDS = {"call": "one call", "run": "this run", "conversation": "this conversation", "day": "this user's day"}

@@ -20,7 +20,7 @@ from engine.models.budget import Budget, Held
 from engine.models.chain import AlreadyHeard
 from engine.models.roster import Target
 from engine.models.scope import Scope
-from engine.ports.chat import ChatProvider, ChatReply, ChatRequest, Role, TextPiece
+from engine.ports.models.chat import ChatProvider, ChatReply, ChatRequest, Role, TextPiece
 from engine.ports.system import Clock
 from engine.text.redaction import Redactor
 from engine.text.token_cost import estimate_tokens

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from engine.errors import ContextTooLong
-from engine.ports.chat import ChatMessage, ToolOffer
+from engine.ports.models.chat import ChatMessage, ToolOffer
 from engine.text.token_cost import estimate_tokens
 
 SAFETY = 1.2

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from engine.domain.models import ModelFacts, ModelServer
 from engine.errors import UserError
 from engine.models.keys import Key, key_for
-from engine.ports.chat import ModelAddress, Role
+from engine.ports.models.chat import ModelAddress, Role
 from engine.settings import Settings
 
 OFFLINE = "offline"

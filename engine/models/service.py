@@ -25,8 +25,8 @@ from engine.models.keys import secrets_around
 from engine.models.reading import Schema, correction, instruction
 from engine.models.roster import ROLES, Target
 from engine.models.scope import Scope
-from engine.ports.chat import ChatMessage, ChatProvider, ChatReply, ChatRequest, ModelAddress, Role, ToolOffer
-from engine.ports.model_calls import ModelCallStore
+from engine.ports.models.calls import ModelCallStore
+from engine.ports.models.chat import ChatMessage, ChatProvider, ChatReply, ChatRequest, ModelAddress, Role, ToolOffer
 from engine.ports.system import Clock
 from engine.settings import Settings
 from engine.text.redaction import Redactor

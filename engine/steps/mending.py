@@ -13,8 +13,7 @@ from engine.agents.coder import Coder
 from engine.agents.mender import StepMender
 from engine.domain.plan import TaskNode
 from engine.domain.results import NodeResult
-from engine.domain.toolspec import Repair, ToolSpec
-from engine.domain.written import WrittenTool
+from engine.domain.toolspec import Repair, ToolSpec, WrittenTool
 from engine.toolbox.shelf import Shelf
 from engine.toolbox.written import spec_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 
-from engine.domain.written import WrittenRecord, WrittenState, WrittenTool
+from engine.domain.toolspec import WrittenRecord, WrittenState, WrittenTool
 from engine.errors import NotFoundError, UserError
 from engine.ports.system import Clock
 from engine.ports.written import WrittenStore

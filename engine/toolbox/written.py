@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
 from engine.domain.encoding.hashing import sha256_value
-from engine.domain.toolspec import InputSpec, OutputSpec, ParamSpec, ToolSpec
-from engine.domain.written import WrittenTool
+from engine.domain.toolspec import InputSpec, OutputSpec, ParamSpec, ToolSpec, WrittenTool
 
 PACKAGES: Mapping[str, str] = {
     "numpy": "numpy",

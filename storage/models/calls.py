@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from engine.domain.models import ModelCall, ModelTotals
 from engine.errors import IntegrityError
-from engine.ports.model_calls import Whose
+from engine.ports.models.calls import Whose
 from storage.database import Database
 
 CALL, ANSWER, VERSION = "model_call", "model_answer", 1

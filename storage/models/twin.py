@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.domain.models import ModelCall, ModelTotals
-from engine.ports.model_calls import Whose
+from engine.ports.models.calls import Whose
 
 
 class ModelCallsTwin:

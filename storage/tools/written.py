@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import TypeAdapter
 
-from engine.domain.written import WrittenRecord
+from engine.domain.toolspec import WrittenRecord
 from storage.database import Database
 from storage.tools.catalogues import decode, encode
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from engine.domain.written import WrittenRecord
+from engine.domain.toolspec import WrittenRecord
 
 
 class WrittenTwin:

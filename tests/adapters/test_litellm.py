@@ -18,7 +18,7 @@ from engine.adapters.models import litellm_build
 from engine.adapters.models.litellm_chat import LiteLLMModel, load
 from engine.adapters.models.loop import LoopThread
 from engine.errors import BrokenAnswer, ModelOverloaded, ModelUnavailable
-from engine.ports.chat import ChatMessage, ChatReply, ChatRequest, ToolCall, ToolOffer
+from engine.ports.models.chat import ChatMessage, ChatReply, ChatRequest, ToolCall, ToolOffer
 
 ROOT = Path(__file__).parents[2]
 ASKED = ChatRequest(

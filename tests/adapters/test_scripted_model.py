@@ -6,7 +6,7 @@ import pytest
 
 from engine.adapters.fakes import ScriptedModel
 from engine.errors import BrokenAnswer, ModelCancelled, ModelUnavailable
-from engine.ports.chat import ChatMessage, ChatModel, ChatProvider, ChatReply, ChatRequest, TextPiece
+from engine.ports.models.chat import ChatMessage, ChatModel, ChatProvider, ChatReply, ChatRequest, TextPiece
 from engine.runs.cancel import CancelSource
 
 HELLO = [ChatMessage(role="user", content="Which tool aligns reads?")]

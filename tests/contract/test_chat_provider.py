@@ -43,7 +43,7 @@ from engine.errors import (
     ModelTimedOut,
     ModelUnavailable,
 )
-from engine.ports.chat import ChatMessage, ChatProvider, ChatReply, ChatRequest, TextPiece, ToolCall, ToolOffer
+from engine.ports.models.chat import ChatMessage, ChatProvider, ChatReply, ChatRequest, TextPiece, ToolCall, ToolOffer
 from engine.runs.cancel import CancelSource
 
 KEY = "sk-canary-0123456789"

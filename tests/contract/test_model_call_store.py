@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.domain.models import ModelCall, ModelTotals
-from engine.ports.model_calls import ModelCallStore
+from engine.ports.models.calls import ModelCallStore
 from storage.database import Database
 from storage.models.calls import DuckModelCalls
 from storage.models.twin import ModelCallsTwin

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.domain.written import WrittenRecord, WrittenTool
+from engine.domain.toolspec import WrittenRecord, WrittenTool
 from engine.errors import StorageError
 from engine.ports.written import WrittenStore
 from storage.database import Database

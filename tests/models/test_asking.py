@@ -21,7 +21,7 @@ from engine.errors import (
     ModelUnavailable,
 )
 from engine.models.answers import Wish
-from engine.ports.chat import ChatMessage, ChatReply, ToolCall, ToolOffer
+from engine.ports.models.chat import ChatMessage, ChatReply, ToolCall, ToolOffer
 from engine.runs.cancel import CancelSource
 from storage.models.twin import ModelCallsTwin
 

@@ -33,7 +33,7 @@ from engine.errors import (
     ModelUnavailable,
 )
 from engine.models.chain import pause_after
-from engine.ports.chat import ToolOffer
+from engine.ports.models.chat import ToolOffer
 from engine.runs.cancel import CancelSource
 
 TOOL = ToolOffer(name="look", description="", parameters={"type": "object", "properties": {}})

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.errors import ContextTooLong
 from engine.models.guard import cost, fit, input_budget, shortened
-from engine.ports.chat import ChatMessage, ToolCall
+from engine.ports.models.chat import ChatMessage, ToolCall
 
 SYSTEM = ChatMessage(role="system", content="Be exact. " * 20)
 QUESTION = ChatMessage(role="user", content="Which genes change? " * 10)

@@ -20,7 +20,7 @@ from waiting import until
 from engine.adapters.models.mailbox import Mailbox
 from engine.errors import ModelCancelled, ModelRateLimited, UserError
 from engine.models.answers import Wish
-from engine.ports.chat import ToolOffer
+from engine.ports.models.chat import ToolOffer
 from engine.runs.cancel import CancelSource
 
 TOOL = ToolOffer(name="look", description="Look.", parameters={"type": "object", "properties": {"gene": {}}})

@@ -15,8 +15,8 @@ from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.report import Answer, MethodStep, Report
 from engine.domain.results import Artifact, NodeResult
-from engine.strategies.react.last_answer import LastAnswer, asked_of_answer
-from engine.strategies.react.whereabouts import Whereabouts
+from engine.strategies.react.answer.last_answer import LastAnswer, asked_of_answer
+from engine.strategies.react.answer.whereabouts import Whereabouts
 from engine.strategies.react.wording import asks_what_is_known
 from engine.toolbox.registry import builtin_tools
 from storage.runs.artifacts_twin import ArtifactsTwin

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.adapters.models.thinking import Thinking
 from engine.errors import BrokenAnswer, ModelRefused
-from engine.ports.chat import ChatReply, Finish, TextPiece, ToolCall
+from engine.ports.models.chat import ChatReply, Finish, TextPiece, ToolCall
 
 _LARGEST = 8_000_000
 """Letters after which an answer is taken for one that never ends."""

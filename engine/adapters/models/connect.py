@@ -10,7 +10,7 @@ from engine.adapters.models.litellm_chat import LiteLLMModel
 from engine.adapters.models.loop import LoopThread
 from engine.adapters.models.openai_http import OpenAIServer
 from engine.errors import ModelUnavailable
-from engine.ports.chat import ChatProvider, ModelAddress
+from engine.ports.models.chat import ChatProvider, ModelAddress
 
 
 class Connections:

@@ -21,7 +21,7 @@ from engine.adapters.models.loop import Hear, LoopThread
 from engine.adapters.models.protocol import body_of
 from engine.errors import BrokenAnswer, ModelTimedOut, ModelUnavailable
 from engine.ports.cancel import CancelToken
-from engine.ports.chat import ChatReply, ChatRequest, TextPiece
+from engine.ports.models.chat import ChatReply, ChatRequest, TextPiece
 
 _LOCAL_ONLY = {
     # Without these it fetches its table of prices, its headers and its news when it is imported.

@@ -17,7 +17,7 @@ from typing import Any
 
 from engine.errors import ModelCancelled, ModelTimedOut
 from engine.ports.cancel import CancelToken
-from engine.ports.chat import ChatReply, TextPiece
+from engine.ports.models.chat import ChatReply, TextPiece
 
 GRACE_SECONDS = 1.0
 """How long after its time a request may take to end by itself before its caller goes on without it."""

@@ -19,7 +19,7 @@ from engine.adapters.models.loop import Hear, LoopThread
 from engine.adapters.models.protocol import body_of, refused_field
 from engine.errors import BrokenAnswer, ModelOverloaded, ModelRejected, ModelTimedOut, ModelUnavailable
 from engine.ports.cancel import CancelToken
-from engine.ports.chat import ChatReply, ChatRequest, TextPiece
+from engine.ports.models.chat import ChatReply, ChatRequest, TextPiece
 
 if TYPE_CHECKING:
     import httpx2

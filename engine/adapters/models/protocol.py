@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from engine.ports.chat import ChatMessage, ChatRequest, ToolOffer
+from engine.ports.models.chat import ChatMessage, ChatRequest, ToolOffer
 
 ANSWER = "answer"
 """What the schema of an answer is called where the protocol wants a name."""

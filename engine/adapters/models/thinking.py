@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.ports.chat import TextPiece
+from engine.ports.models.chat import TextPiece
 
 _OPEN, _CLOSE = "<think>", "</think>"
 

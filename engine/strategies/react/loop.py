@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from engine.domain.report import Report
-from engine.strategies.react.answer_report import told_report
+from engine.strategies.react.answer.answer_report import told_report
 from engine.strategies.react.lookup import Call, Lookup, LookupQuestion, Observation, Step
 
 _log = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ from engine.knowledge.service import KnowledgeBase
 from engine.memory.service import Memory
 from engine.planning.planner import Planner
 from engine.runs.records import RunRecords
+from engine.strategies.react.answer.whereabouts import other_names
 from engine.strategies.react.files import Files
 from engine.strategies.react.graph import GraphLookups
 from engine.strategies.react.literature import Literature
@@ -15,7 +16,6 @@ from engine.strategies.react.lookup import Lookup, LookupQuestion
 from engine.strategies.react.remembered import Remembered
 from engine.strategies.react.runs import RunLookups
 from engine.strategies.react.talk import Talk
-from engine.strategies.react.whereabouts import other_names
 from engine.strategies.react.wording import asks_what_is_known
 from engine.toolbox.registry import ToolRegistry
 

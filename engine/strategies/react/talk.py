@@ -12,9 +12,9 @@ from engine.domain.base import Value
 from engine.domain.report import Report
 from engine.planning.telling.offers import WHAT
 from engine.runs.records import RunRecords
-from engine.strategies.react.last_answer import LastAnswer
+from engine.strategies.react.answer.last_answer import LastAnswer
+from engine.strategies.react.answer.whereabouts import Whereabouts
 from engine.strategies.react.lookup import Lookup, LookupQuestion, Nothing, Observation
-from engine.strategies.react.whereabouts import Whereabouts
 from engine.toolbox.registry import ToolRegistry
 
 _ABLE = re.compile(

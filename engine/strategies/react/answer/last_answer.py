@@ -17,8 +17,8 @@ from engine.domain.results import NodeResult
 from engine.planning.naming.hints import WHOM
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.compose import is_table
-from engine.strategies.react.answer_report import told_report
-from engine.strategies.react.stored_tables import alpha_of, is_adjusted, is_p, number_of, rows_of
+from engine.strategies.react.answer.answer_report import told_report
+from engine.strategies.react.answer.stored_tables import alpha_of, is_adjusted, is_p, number_of, rows_of
 from engine.text.slips import one_slip_away
 from engine.text.tokens import tokens
 from engine.toolbox.registry import ToolRegistry

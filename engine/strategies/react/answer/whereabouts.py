@@ -17,8 +17,8 @@ from engine.errors import EngineError
 from engine.knowledge.entities import Entities
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.compose import is_table
-from engine.strategies.react.answer_report import told_report
-from engine.strategies.react.stored_tables import ROWS_READ, alpha_of, is_adjusted, is_p, number_of, rows_of
+from engine.strategies.react.answer.answer_report import told_report
+from engine.strategies.react.answer.stored_tables import ROWS_READ, alpha_of, is_adjusted, is_p, number_of, rows_of
 from engine.toolbox.registry import ToolRegistry
 
 _UNSEEN = r"(?:do not|don'?t|dont|cannot|can'?t|cant) (?:see|find)"

@@ -1,0 +1,1 @@
+"""Language models: what asks one, and where its calls are kept."""
