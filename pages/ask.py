@@ -29,7 +29,14 @@ from pages.parts.session import focus, run_in_focus, unfocus
 from pages.parts.uploads import save_upload, with_own_name
 from pages.parts.words import STRATEGIES, counted
 from pages.running.live import activity_of, follow, is_working
-from pages.running.plan import draw_problems, draw_questions, draw_steps, draw_warnings, run_it
+from pages.running.plan import (
+    draw_problems,
+    draw_questions,
+    draw_steps,
+    draw_warnings,
+    draw_written_code,
+    run_it,
+)
 from pages.running.runs import draw_state, is_refused
 from pages.trust.downloads import draw_downloads
 
@@ -388,6 +395,7 @@ def _proposal(engine: Engine, view: RunView) -> None:
             if plan != stored:
                 attempt(lambda: engine.edit_plan(run_id, plan))
             st.switch_page("pages/plan_run.py", query_params={"run": run_id})
+    draw_written_code(engine, plan, key=key)
     draw_steps(plan, key=key, told=True)
     draw_understood(engine, stored, key=key)
 

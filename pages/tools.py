@@ -10,6 +10,7 @@ from pages.parts.engine import run_page
 from pages.parts.frame import inside_frame
 from pages.tool_finder.catalogues import draw_catalogues
 from pages.tool_finder.search import draw_search
+from pages.tool_finder.written import draw_written
 
 if TYPE_CHECKING:
     from engine.api import Engine
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def draw(engine: Engine) -> None:
     """Draw the tabs."""
-    names = {"Find": draw_search, "Catalogues": draw_catalogues}
+    names = {"Find": draw_search, "Catalogues": draw_catalogues, "Written": draw_written}
     tabs = st.tabs(list(names), key="tools_tabs", on_change="rerun", bind="query-params")
     for tab, draw_tab in zip(tabs, names.values(), strict=True):
         if tab.open:

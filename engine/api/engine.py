@@ -16,6 +16,7 @@ from engine.api.models import ModelCalls
 from engine.api.plans import PlanCalls
 from engine.api.reports import ReportCalls
 from engine.api.without_workspace import sandbox_self_test
+from engine.api.written import WrittenCalls
 from engine.bootstrap import EngineParts, build
 from engine.settings import Settings, load_settings
 from engine.trees import tree_size
@@ -34,6 +35,8 @@ class Engine(PlanCalls, ConversationCalls, ReportCalls):
         """What is remembered: past analyses, facts, conversations."""
         self.catalogue = CatalogueCalls(parts)
         """Every tool that can be found, and the imported catalogues."""
+        self.written = WrittenCalls(parts)
+        """Tools that models wrote, and what people decided about them."""
         self.models = ModelCalls(parts)
         """Language models: which there are, whether they answer, what they cost."""
         self.imports = ImportCalls(parts)

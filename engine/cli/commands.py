@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.cli import kept, plans, serve, show
 from engine.cli.know import commands as know
+from engine.cli.know import written
 from engine.cli.plans import changes_of, columns_of, opened
 from engine.cli.say import emit, say
 from engine.cli.show_plan import plan_text
@@ -263,6 +264,9 @@ def _imported_tool(options: argparse.Namespace, built_in: list[str]) -> int:
     from engine.cli.know.output import open_with
 
     with open_with(options) as engine:
+        for record in engine.written.records():
+            if record.tool.name == options.name:
+                return emit(options, record.model_dump(mode="json"), written.written_text(record))
         entries = {entry.name: entry for entry in engine.catalogue.entries()}
     if options.name in entries:
         entry = entries[options.name]
@@ -278,6 +282,10 @@ _CATALOGUE_ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "import": know.tools_import,
     "catalogues": know.tools_catalogues,
     "remove": know.tools_remove,
+    "written": written.tools_written,
+    "approve": written.tools_approve,
+    "retire": written.tools_retire,
+    "export": written.tools_export,
 }
 
 

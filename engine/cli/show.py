@@ -53,6 +53,7 @@ def outcome_text(view: Any, out: str | None) -> str:
             if sentence in told:
                 lines += [line for table in told[sentence].tables for line in _table_lines(table)]
                 lines += _figure_lines(told[sentence].figure)
+        lines += [report.in_words.line, ""] if report.in_words else []
         if report.caveats:
             lines += ["What limits this answer:", *(f"  - {text}" for text in report.caveats), ""]
         rest = len(report.findings) - len(told), len(report.limitations) - len(report.caveats)

@@ -90,6 +90,11 @@ class InWords(Value):
     findings: list[str]
     """Ids."""
 
+    @property
+    def line(self) -> str:
+        """What is shown: the words with who wrote them and what holds them."""
+        return f"In plain words (by {self.model}; every number stands in the findings): {self.text}"
+
 
 class Doubt(Value):
     """What a model that reviewed the run doubts."""

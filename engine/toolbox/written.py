@@ -83,6 +83,34 @@ def written_tool(
     )
 
 
+def as_module(tool: WrittenTool) -> str:
+    """Return a written tool as a module of a field's folder, to be named, declared and tested by a person."""
+    name = tool.function
+    inputs = {port.name: port.type.value for port in tool.inputs}
+    outputs = {port.name: port.type.value for port in tool.outputs}
+    helpers = [node.name for node in ast.parse(tool.source).body if isinstance(node, ast.FunctionDef)][:-1]
+    before, _, main = tool.source.rpartition(f"def {name}(")
+    decorator = [
+        "@tool(",
+        f"    name={name!r},",
+        f"    title={tool.title!r},",
+        f"    description={tool.description!r},",
+        '    domain="general",',
+        '    task_type="analysis",',
+        f"    inputs={inputs!r},",
+        f"    outputs={outputs!r},",
+        f"    checks={tuple(tool.checks)!r},",
+        f"    packages={tuple(tool.packages)!r},",
+        f"    example={tool.question!r},",
+        *([f"    helpers=({', '.join(helpers)},),"] if helpers else []),
+        ")",
+    ]
+    head = (
+        f'"""{tool.title}."""\n\nfrom __future__ import annotations\n\nfrom engine.toolbox.registry import tool\n\n\n'
+    )
+    return head + before + "\n".join(decorator) + f"\ndef {name}(" + main
+
+
 def spec_of(tool: WrittenTool) -> ToolSpec:
     """Return the catalogue's entry for a written tool."""
     return ToolSpec(

@@ -36,6 +36,9 @@ def draw_answer(engine: Engine, view: RunView) -> None:
     figures = {figure.artifact.name: figure for figure in report.figures}
     for place, answer in enumerate(report.answers):
         _one(engine, view, answer, figures.pop(answer.figure, None), f"{run_id}_{place}")
+    if report.in_words is not None:
+        st.markdown(plain(report.in_words.text))
+        st.caption(plain(f"In plain words, by {report.in_words.model}; every number of it stands in the findings."))
     caveats = report.caveats or ([] if report.answers else report.limitations[:3])  # reports of earlier versions
     if caveats:
         with st.container(border=True, key=f"limits_{run_id}"):

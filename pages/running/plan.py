@@ -21,6 +21,17 @@ def draw_warnings(warnings: Sequence[str]) -> None:
         st.markdown("  \n".join(f":orange[:material/warning:] {plain(warning)}" for warning in warnings))
 
 
+def draw_written_code(engine: Engine, plan: TaskDag, *, key: str) -> None:
+    """Draw the code that a model wrote for this question, open: a person reads it before it runs."""
+    written = {record.tool.name: record for record in engine.written.records()}
+    for node in ordered(plan):
+        record = written.get(node.tool)
+        if record is not None:
+            title = plain(f"Code of {node.name}, written by {record.tool.model}")
+            with st.expander(title, expanded=True, key=f"code_{key}_{node.id}"):
+                st.code(record.tool.source, language="python")
+
+
 def draw_steps(plan: TaskDag, *, key: str, told: bool = False) -> None:
     """Draw the steps, a line each, and their settings to unfold; an only step not again where it was told above."""
     import pandas as pd

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import types
+
 import pytest
 
 from engine.domain.datatypes import DataType
 from engine.errors import NotFoundError, UserError
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.shelf import Shelf
-from engine.toolbox.written import spec_of, written_tool
+from engine.toolbox.written import as_module, spec_of, written_tool
 from storage.tools.written_twin import WrittenTwin
 
 CODE = """def half(value):
@@ -112,3 +114,15 @@ def test_an_unknown_tool_is_named(shelf):
         shelf.record("written_x")
     shelf.worked("compare_groups", "r1", 1.0)  # of the catalogue: nothing to learn
     assert shelf.records() == []
+
+
+def test_a_tool_written_out_is_a_module_that_describes_itself(tmp_path):
+    path = tmp_path / "halves_tool.py"
+    path.write_text(as_module(made(checks=["tables_not_empty"])))
+    scope: dict = {}
+    module = types.ModuleType("halves_tool")
+    module.__file__ = str(path)
+    exec(compile(path.read_text(), str(path), "exec"), module.__dict__, scope)
+    spec = scope["halves"].tool_spec
+    assert (spec.name, spec.title, spec.checks) == ("halves", "Halves", ["tables_not_empty"])
+    assert "def half(value)" in spec.helper_sources[0]

@@ -30,6 +30,14 @@ def add_tools(which: Any, common: Parser) -> None:
     bring.add_argument("--name", default="", help="what to call it (its kind, or the file's name for JSONL)")
     add("catalogues", "List the imported catalogues.")
     add("remove", "Forget an imported catalogue.").add_argument("name")
+    add("written", "List the tools that models wrote, with where they stand.")
+    add("approve", "Let a written tool be planned like any other; `tools show NAME` shows its code.").add_argument(
+        "name"
+    )
+    add("retire", "Take a written tool from those that are planned.").add_argument("name")
+    out = add("export", "Write a written tool as a module, for docs/add-a-tool.md.")
+    out.add_argument("name")
+    out.add_argument("--out", required=True, metavar="FILE")
 
 
 def add_memory(add: Callable[[str, str], Parser], common: Parser, parser_class: Any) -> None:

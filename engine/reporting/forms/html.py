@@ -103,7 +103,8 @@ def _answers(contents: Contents, store: ArtifactStore) -> str:
         if figure is not None and answer.figure not in drawn:
             drawn.add(answer.figure)
             parts.append(_figure(figure, store))
-    return "".join(parts)
+    words = contents.report.in_words
+    return "".join(parts) + (f'<p class="soft">{_e(words.line)}</p>' if words else "")
 
 
 def _table_key(key: str, at: int) -> str:

@@ -77,6 +77,7 @@ def _answers(view: RunView, report: Report, status: list[str]) -> str:
         if answer.figure in figures:
             figure = figures.pop(answer.figure)
             parts.append(f"![{_e(figure.caption)}]({_link(paths.get(answer.figure, answer.figure))})")
+    parts += [_e(report.in_words.line)] if report.in_words else []
     return "\n\n".join(parts)
 
 

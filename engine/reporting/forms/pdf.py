@@ -177,6 +177,7 @@ class _Page:
             flow += _headed(said, [part for table in answer.tables for part in self._answer_table(table)])
             if answer.figure in figures:
                 flow += self._figure(figures.pop(answer.figure))
+        flow += [self._text(_e(report.in_words.line))] if report.in_words else []
         return flow
 
     def _answer_table(self, table: ShownTable) -> list[Flowable]:

@@ -37,6 +37,8 @@ def render(view: RunView, registry: ToolRegistry) -> dict[str, Any]:
         "title": report.title,
         "summary": report.summary,
         "summary_spoken": report.spoken,
+        "in_words": plain(report.in_words) if report.in_words else None,
+        "doubts": [plain(doubt) for doubt in report.doubts],
         "answers": [plain(answer) for answer in report.answers],
         "caveats": report.caveats,
         "findings": [plain(finding) for finding in report.findings],

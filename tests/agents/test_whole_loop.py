@@ -1,0 +1,113 @@
+"""The whole loop over real HTTP: a model reads, writes code that fails and writes it anew, the answer is told and doubted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from growth_data import write_growth
+from model_server import Handler, piece, serving, usage_chunk
+
+QUESTION = "Wie gross ist das Verhaeltnis der Mediane von growth?"
+CODE = """def median_ratio(table):
+    import pandas as pd
+
+    medians = table.groupby("treatment")["growth"].median()
+    ratio = float(medians["{level}"] / medians["control"])
+    result = pd.DataFrame({{"comparison": ["treated over control"], "ratio": [ratio]}})
+    text = f"The median growth of treated is {{ratio:.3f}} times that of control."
+    values = [{{"name": "ratio", "value": ratio}}]
+    row = {{"comparison": "treated over control"}}
+    return {{"result": result, "findings": [{{"text": text, "values": values, "output": "result", "row": row}}]}}
+"""
+
+
+def written(level: str) -> dict[str, Any]:
+    return {
+        "title": "Ratio of medians", "description": "The ratio of the median growth of treated to that of control.",
+        "inputs": [{"argument": "table", "file": "growth.csv", "type": "table"}],
+        "outputs": [{"name": "result", "type": "table"}],
+        "checks": ["tables_not_empty", "findings_match_tables"], "code": CODE.format(level=level),
+    }  # fmt: skip
+
+
+class Analyst:
+    """A model that answers by what is asked of it."""
+
+    def __init__(self) -> None:
+        self.codes = [written("Treated"), written("treated")]  # the first names a level that is not there
+
+    def __call__(self, handler: Handler) -> None:
+        (system, *_), asked = self._texts(handler)
+        answer = self._answer(system, asked)
+        handler.begin()
+        handler.data(piece({"role": "assistant", "content": json.dumps(answer)}))
+        handler.data(piece({}, "stop"))
+        handler.data(usage_chunk({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}))
+        handler.data("[DONE]")
+
+    def _texts(self, handler: Handler) -> tuple[list[str], str]:
+        messages = handler.server.asked[-1]["body"]["messages"]
+        return [message["content"] for message in messages], messages[-1]["content"]
+
+    def _answer(self, system: str, asked: str) -> dict[str, Any]:
+        if system.startswith("You read questions"):
+            return {
+                "code": [
+                    {
+                        "task": "Ratio of the medians of growth by treatment.",
+                        "files": ["growth.csv"],
+                        "criteria": ["It is above 0."],
+                    }
+                ]
+            }
+        if system.startswith("You write one Python function"):
+            return self.codes.pop(0)
+        if system.startswith("You put a finished analysis"):
+            return {"sentences": [{"text": "Der Median ist hoeher.", "findings": ["n1_f1"]}]}
+        if system.startswith("You review"):
+            return {"points": [{"kind": "doubt", "step": "n1", "text": "A ratio without an interval."}]}
+        return {"strategy": "dag", "confidence": 0.9, "why": "data"}
+
+
+def test_code_is_read_by_a_person_written_anew_and_told(open_engine, tmp_path):
+    path = write_growth(tmp_path / "growth.csv")
+    with serving() as server:
+        server.otherwise = Analyst()
+        engine = open_engine(starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}})
+        run = engine.ask(QUESTION, [path], auto_approve=True)
+        engine.wait(run)
+        assert engine.record(run).status == "awaiting_approval", "nobody has read the code"
+        planned = engine.view(run).plan
+        assert any("read it before it runs" in warning for warning in planned.warnings)
+        engine.approve(run)
+        engine.wait(run)
+        view = engine.view(run)
+        assert view.record.status == "succeeded", [result.error for result in view.results.values()]
+        (node,) = view.plan.nodes
+        assert node.tool != planned.nodes[0].tool, "the plan is the one that ran"
+        assert view.record.approved_version == view.plan.version == 2
+        assert view.results[node.id].tool == node.tool
+        assert any("wrote the code anew" in warning for warning in view.results[node.id].warnings)
+        assert view.report.in_words.text == "Der Median ist hoeher."
+        assert [doubt.text for doubt in view.report.doubts] == ["A ratio without an interval."]
+        assert view.record.usage.model_calls == len(server.asked)
+        assert engine.verify(run).ok
+        assert {record.tool.name: record.state for record in engine.written.records()}[node.tool] == "worked"
+
+
+def test_the_number_is_the_one_that_pandas_gives(open_engine, tmp_path):
+    import pandas as pd
+
+    path = write_growth(tmp_path / "growth.csv")
+    medians = pd.read_csv(path).groupby("treatment")["growth"].median()
+    with serving() as server:
+        server.otherwise = Analyst()
+        engine = open_engine(starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}})
+        run = engine.ask(QUESTION, [path], auto_approve=False)
+        engine.wait(run)
+        engine.approve(run)
+        engine.wait(run)
+        (finding,) = engine.view(run).report.findings
+    assert finding.values[0].value == medians["treated"] / medians["control"]
+    assert finding.grounding == "grounded"
