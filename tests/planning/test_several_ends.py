@@ -90,3 +90,29 @@ def test_other_ends_are_censored_with_the_name_of_what_would_be_better():
     assert not [
         w for w in survival_event_level(["alive", "died", "lost to follow-up"], "died", "end")[1] if "ends" in w
     ]
+
+
+@pytest.mark.parametrize(("usual", "clock"), [("relapse", "days"), ("death", "os_days")])
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [("Cumulative incidence of relapse by arm, allowing for death", "relapse"),
+     ("Cumulative incidence of death by arm, with relapse as a competing risk", "death"),
+     ("risk of relapse by arm with death competing, cumulative incidence", "relapse"),
+     ("cumulative incidence of relapse by arm (competing risk: death)", "relapse"),
+     ("cumulative incidence of relapse competing with death, by arm", "relapse"),
+     ("cumulative incidence of death before relapse by arm", "death")],
+)  # fmt: skip
+def test_the_end_that_is_asked_about_is_not_the_one_that_competes(tmp_path, usual, clock, question, wanted):
+    rng, n = np.random.default_rng(3), 120
+    other = "death" if usual == "relapse" else "relapse"
+    ends = {name: rng.choice([0, 1], n, p=[0.6, 0.4]) for name in (usual, other)}
+    path = tmp_path / "cohort.csv"
+    frame = {"id": range(n), clock: rng.exponential(500, n).round() + 1, **ends, "arm": rng.choice(["A", "B"], n)}
+    pd.DataFrame(frame).to_csv(path, index=False)
+    profile = profile_file(path)
+    assert profile.structure.survival["event"] == usual
+    plan = Planner(builtin_tools()).plan(question, [profile]).plan
+    made = next(node for node in plan.nodes if node.params.get("expression"))
+    assert made.params["expression"].startswith(f"if_else(`{wanted}` == 1, '{wanted}'")
+    answer = next(node for node in plan.nodes if node.priority == 2)
+    assert answer.params["event_value"] == wanted

@@ -24,6 +24,18 @@ _COMPETE = re.compile(
     re.IGNORECASE,
 )
 
+_RIVALS = tuple(
+    re.compile(text, re.IGNORECASE)
+    for text in (
+        r"\b(?:allowing|accounting|account|adjust\w*|correct\w*) for (?:\w+ ){0,3}\w+",
+        r"\b\w+ (?:from|of|by) other causes?\b",
+        r"\bcompet\w+(?:[\s:=(,-]+(?:risks?|events?))?[\s:=(,-]+(?:(?:of|from|with|by|being|is|are) )?(?:\w+ )?\w+",
+        r"\b\w+ (?:(?:as|is|being) )?(?:an? |the )?compet\w+",
+        r"\bbefore (?:\w+ )?\w+",
+    )
+)
+"""What names an end that keeps the other from being seen, and is not asked about itself."""
+
 
 def with_first_end(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return question and data with one column of how follow-up ended, or None where the question asks for none."""
@@ -34,8 +46,18 @@ def with_first_end(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
         own = [c for name in reading.named() if (c := sheet.column(name)) and c is not usual and _is_end(c, sheet)]
         if usual is None or not _is_end(usual, sheet) or len(own) != 1:
             continue
-        return _seen(reading, data, sheet, own[0], usual)
+        if _wanted(own[0], reading) >= _wanted(usual, reading):
+            return _seen(reading, data, sheet, own[0], usual)
+        return _seen(reading, data, sheet, usual, own[0])
     return None
+
+
+def _wanted(column: ColumnProfile, reading: Reading) -> tuple[bool, int]:
+    """Return how surely an end is the one asked about: named not only as what competes, and named early."""
+    spans = [match.span() for rival in _RIVALS for match in rival.finditer(reading.question)]
+    named = [reading.words[m.first].start for m in reading.mentions if m.column == column.name]
+    alone = [at for at in named if not any(start <= at < end for start, end in spans)]
+    return bool(alone), -min(named, default=len(reading.question))
 
 
 def _is_end(column: ColumnProfile, sheet: Sheet) -> bool:
