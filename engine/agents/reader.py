@@ -207,7 +207,8 @@ def _before(plan: TaskDag | None) -> str:
 def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[str]) -> TaskDag:
     """Return the plan with who read the question, which steps are written code, and what the reader asks back."""
     warned = [
-        f"Step {node} runs code that a model wrote for this question: read it before it runs." for node in written
+        f"Step {node} is code that a model wrote for this question: read it, no test of the desk covers it."
+        for node in written
     ]
     note = (
         f"The question was read by {read.model}; the plan was bound and checked by the same rules as without a model."

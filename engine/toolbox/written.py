@@ -31,6 +31,8 @@ PACKAGES: Mapping[str, str] = {
     "pydeseq2": "pydeseq2",
 }
 """Module -> distribution: what written code may import beside the standard library."""
+WRITTEN = "written_code"
+"""What a written tool answers: no declared analysis, only the question it was written for."""
 GENERAL = ("tables_not_empty", "p_values_valid", "findings_match_tables")
 """The postconditions that fit any tool."""
 LONGEST = 20_000
@@ -122,6 +124,7 @@ def spec_of(tool: WrittenTool) -> ToolSpec:
         inputs=tool.inputs,
         params=tool.params,
         outputs=tool.outputs,
+        answers=[WRITTEN],
         checks=tool.checks,
         packages=tool.packages,
         example=tool.question,

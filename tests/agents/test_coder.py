@@ -99,7 +99,7 @@ def test_what_no_tool_does_is_planned_as_code_that_a_person_reads_first(profile)
     assert node.inputs == {"table": "data:growth.csv"}
     assert shelf.record(node.tool).state == "draft"
     assert registry.is_aside(node.tool)
-    assert any("read it before it runs" in warning for warning in plan.warnings)
+    assert any("code that a model wrote" in warning for warning in plan.warnings)
     assert any("scripted/one wrote code" in reason for reason in node.reasons)
 
 

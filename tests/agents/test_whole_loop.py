@@ -79,7 +79,7 @@ def test_code_is_read_by_a_person_written_anew_and_told(open_engine, tmp_path):
         engine.wait(run)
         assert engine.record(run).status == "awaiting_approval", "nobody has read the code"
         planned = engine.view(run).plan
-        assert any("read it before it runs" in warning for warning in planned.warnings)
+        assert any("code that a model wrote" in warning for warning in planned.warnings)
         engine.approve(run)
         engine.wait(run)
         view = engine.view(run)
@@ -89,6 +89,8 @@ def test_code_is_read_by_a_person_written_anew_and_told(open_engine, tmp_path):
         assert view.record.approved_version == view.plan.version == 2
         assert view.results[node.id].tool == node.tool
         assert any("wrote the code anew" in warning for warning in view.results[node.id].warnings)
+        (sentence,) = view.report.summary
+        assert "times that of control" in sentence
         assert view.report.in_words.text == "Der Median ist hoeher."
         assert [doubt.text for doubt in view.report.doubts] == ["A ratio without an interval."]
         assert view.record.usage.model_calls == len(server.asked)

@@ -16,6 +16,7 @@ from engine.planning.tables.sheets import Data
 from engine.planning.told.goals import ToldGoal, ToldPlan, ToldRows
 from engine.text.numbers import as_number
 from engine.toolbox.typecheck import param_problem
+from engine.toolbox.written import WRITTEN
 
 SHOWN = 12
 """So many names are listed where one is wrong."""
@@ -65,8 +66,8 @@ def _of_goal(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Iterator[str]:
 
 
 def _of_analysis(goal: ToldGoal, spec: ToolSpec, catalogue: Catalogue) -> Iterator[str]:
-    if not goal.analysis and not spec.answers:
-        return  # it was written for this question
+    if goal.analysis in ("", WRITTEN) and WRITTEN in spec.answers:
+        return
     if goal.analysis not in catalogue.analyses:
         yield f"There is no analysis {goal.analysis!r}.{_near(goal.analysis, catalogue.analyses)}"
     elif goal.analysis not in spec.answers:

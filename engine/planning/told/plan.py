@@ -30,6 +30,7 @@ from engine.planning.told.goals import ToldColumn, ToldGoal, ToldPlan
 from engine.text.tokens import Token, tokens
 from engine.toolbox.analyses import Analysis
 from engine.toolbox.tables.expressions import evaluate_expression
+from engine.toolbox.written import WRITTEN
 
 
 def plan_told(
@@ -111,7 +112,7 @@ def _candidate(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Candidate:
 
 def _of_its_own(spec: ToolSpec) -> Analysis:
     """Return the analysis that a tool carries out which was written for one question and answers none of the known ones."""
-    return Analysis(id=spec.name, field=spec.domain, asks=spec.title, family=spec.name, title=spec.title.lower())
+    return Analysis(id=WRITTEN, field=spec.domain, asks=spec.title, family=WRITTEN, title=spec.title.lower())
 
 
 def _unfit(goals: Iterable[Candidate]) -> Iterable[str]:
