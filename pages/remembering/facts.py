@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from engine.errors import EngineError
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
 from pages.parts.paging import first_shown
@@ -54,6 +53,8 @@ def draw_facts(engine: Engine) -> None:
 
 def _near(engine: Engine, question: str) -> None:
     """Say that nothing mentions it, and show what is near in meaning, where meanings can be compared."""
+    from engine.api import EngineError
+
     try:
         views = engine.memory.facts_near(question)
     except EngineError:
