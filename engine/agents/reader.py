@@ -162,7 +162,8 @@ class QuestionReader:
                     raise
                 _log.info("A reading by %s did not fit: %s", read.model, "; ".join(issues))
                 continue
-            plan = _told_by(made.plan, read, [node.id for node in made.plan.nodes if self.registry.is_aside(node.tool)])
+            written = [node.id for node in made.plan.nodes if self.registry.is_aside(node.tool)]
+            plan = _told_by(made.plan, read, written, levels=self.levels)
             return PlanProposal(plan=plan, retrieved=made.retrieved)
         raise PlanError("No reading of the model fits the data.", details={"issues": issues})
 
@@ -179,11 +180,11 @@ class QuestionReader:
     def _ask(
         self, fixed: dict[str, str], shown: list[ToolSpec], issues: list[str], run_id: str
     ) -> ModelAnswer[ReadQuestion]:
-        names = {spec.name for spec in shown}
+        names, able = {spec.name for spec in shown}, [*self.registry, *(self.shelf.offered() if self.shelf else [])]
         system, user = load_prompt("read_question").filled(
             **fixed,
             tools="\n\n".join(map(tool_text, shown)),
-            others=others_text(spec for spec in self.registry if spec.name not in names and spec.runnable),
+            others=others_text(spec for spec in able if spec.name not in names and spec.runnable),
             code=CODE if self.coder and self.shelf else NO_CODE,
             complaints="\n".join(issues),
         )
@@ -204,7 +205,7 @@ def _before(plan: TaskDag | None) -> str:
     return f"{plan.question}\n{steps}"
 
 
-def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[str]) -> TaskDag:
+def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[str], *, levels: bool) -> TaskDag:
     """Return the plan with who read the question, which steps are written code, and what the reader asks back."""
     warned = [
         f"Step {node} is code that a model wrote for this question: read it, no test of the desk covers it."
@@ -218,5 +219,7 @@ def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[s
                      proposed=ask.choices[0] if ask.choices else None)
         for at, ask in enumerate(filter(None, [read.value.ask]))
     ]  # fmt: skip
-    told = {"notes": [*plan.notes, note], "warnings": [*warned, *plan.warnings]}
+    sent = "names and ranges of columns" + (" and values of groups" if levels else "")
+    left = f"What left this machine for it: the question, {sent}; no row."
+    told = {"notes": [*plan.notes, note, left], "warnings": [*warned, *plan.warnings]}
     return plan.model_copy(update={**told, "open_questions": [*plan.open_questions, *asked]})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 
-from engine.domain.toolspec import WrittenRecord, WrittenState, WrittenTool
+from engine.domain.toolspec import ToolSpec, WrittenRecord, WrittenState, WrittenTool
 from engine.errors import NotFoundError, UserError
 from engine.ports.system import Clock
 from engine.ports.written import WrittenStore
@@ -78,6 +78,11 @@ class Shelf:
                 message = f"There is no written tool called {name!r}."
                 raise NotFoundError(message, advice="`biodesk tools written` lists them.")
             return self._records[name]
+
+    def offered(self) -> list[ToolSpec]:
+        """Return the tools that worked and are not in the catalogue: a reader may take them again."""
+        with self._lock:
+            return [spec_of(record.tool) for record in self._records.values() if record.state in ("worked", "proposed")]
 
     def has(self, name: str) -> bool:
         """Say whether a tool is one of these."""

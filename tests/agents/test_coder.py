@@ -103,6 +103,26 @@ def test_what_no_tool_does_is_planned_as_code_that_a_person_reads_first(profile)
     assert any("scripted/one wrote code" in reason for reason in node.reasons)
 
 
+def test_code_that_worked_is_offered_to_the_next_question(profile):
+    registry = builtin_tools()
+    shelf = Shelf(WrittenTwin(), registry, Clock())
+    models = Scripted(
+        ANSWER, {"not_answered": ["Nothing."]}, {"goals": [{"tool": "x", "files": {"table": "growth.csv"}}]}
+    )
+    tool = Coder(models).write(WANTED, "q", [profile]).tool
+    shelf.keep(tool)
+    reader = QuestionReader(models, Planner(registry), registry, coder=Coder(models), shelf=shelf)
+    with pytest.raises(PlanError, match="Nothing"):
+        reader.plan("The ratio?", [profile], [])
+    assert tool.name not in models.asked[1]  # nobody has seen it work
+    shelf.worked(tool.name, "r1", 1.0)
+    models.answers[2]["goals"][0]["tool"] = tool.name
+    plan = reader.plan("The ratio?", [profile], []).plan
+    assert f"{tool.name}: Ratio of means" in models.asked[2]
+    assert [node.tool for node in plan.nodes] == [tool.name]
+    assert any("What left this machine" in note for note in plan.notes)
+
+
 def test_without_a_coder_no_code_is_offered_or_taken(profile):
     registry = builtin_tools()
     models = Scripted({"code": [WANTED.model_dump()]}, {"not_answered": ["No tool does it."]})
