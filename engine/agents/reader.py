@@ -17,6 +17,7 @@ from engine.agents.asks import Asks, ModelAnswer
 from engine.agents.coder import Coder, CodeWanted
 from engine.agents.describe import files_text, others_text, tool_text
 from engine.agents.prompt_files import load_prompt
+from engine.agents.reviewer import MEETS
 from engine.domain.base import Value
 from engine.domain.plan import OpenQuestion, TaskDag
 from engine.domain.profile import Profile
@@ -55,6 +56,9 @@ class ReadQuestion(ToldPlan):
 
     code: list[CodeWanted] = Field(default=[], max_length=MOST_CODE)
 
+    criteria: list[str] = Field(
+        default=[], max_length=4, description="What a good answer must meet, written before anything is computed."
+    )
     see: list[str] = Field(default=[], description="Further tools to be shown with their parameters.")
     ask: AskBack | None = None
 
@@ -221,5 +225,6 @@ def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[s
     ]  # fmt: skip
     sent = "names and ranges of columns" + (" and values of groups" if levels else "")
     left = f"What left this machine for it: the question, {sent}; no row."
-    told = {"notes": [*plan.notes, note, left], "warnings": [*warned, *plan.warnings]}
+    met = [f"{MEETS}{text}" for text in read.value.criteria]
+    told = {"notes": [*plan.notes, *met, note, left], "warnings": [*warned, *plan.warnings]}
     return plan.model_copy(update={**told, "open_questions": [*plan.open_questions, *asked]})

@@ -16,6 +16,8 @@ from engine.domain.report import Doubt, Report
 from engine.domain.run_view import RunView
 
 MOST_POINTS = 5
+MEETS = "A good answer meets: "
+"""Begins the notes of a plan that say so."""
 
 
 class Point(Value):
@@ -56,6 +58,7 @@ class RunReviewer:
             question=report.question,
             files=files_text(view.profiles, levels=self.levels),
             steps="\n".join(steps),
+            criteria="\n".join(note.removeprefix(MEETS) for note in view.plan.notes if note.startswith(MEETS)),
             findings="\n".join(f"{finding.node}: {finding.text}" for finding in report.findings),
             caveats="\n".join(report.limitations),
         )

@@ -11,8 +11,8 @@ from engine.agents.prompt_files import load_prompt
 REVIEWED = {
     "mend_step": "f6426ddb24d6",
     "next_lookup": "b155f88f1f87",
-    "read_question": "ce2404c258b7",
-    "review_run": "f5ba813a6881",
+    "read_question": "afe9c848c79f",
+    "review_run": "30591e261851",
     "route_task": "32abd572a7fb",
     "write_answer": "acad7422aea7",
     "write_code": "5c6d21001d26",

@@ -73,6 +73,11 @@ def test_a_tool_asked_for_is_shown_with_its_parameters(profile):
     assert "## correlation:" in models.asked[1]
 
 
+def test_what_a_good_answer_meets_is_written_before_it_runs(profile):
+    _, plan = read(profile, FIT | {"criteria": ["An interval of the difference is given."]})
+    assert "A good answer meets: An interval of the difference is given." in plan().notes
+
+
 def test_what_the_model_asks_stands_in_the_plan(profile):
     _, plan = read(profile, FIT | {"ask": {"text": "Fresh or dry weight?", "choices": ["fresh", "dry"]}})
     (asked,) = [question for question in plan().open_questions if question.id == "reader_0"]

@@ -55,7 +55,8 @@ def test_without_findings_no_model_is_asked():
 
 def test_doubts_name_steps_that_exist():
     record = RunRecord(run_id="r1", user="", question="q", status="succeeded", created_at="")
-    view = RunView(record=record, plan=TaskDag(question="q", nodes=[NODE]))
+    plan = TaskDag(question="q", nodes=[NODE], notes=["A good answer meets: it has an interval."])
+    view = RunView(record=record, plan=plan)
     points = [
         {"kind": "wrong", "step": "n1", "text": "Rows repeat plants."},
         {"kind": "doubt", "step": "n9", "text": "Small."},
@@ -64,6 +65,7 @@ def test_doubts_name_steps_that_exist():
     found = RunReviewer(models).doubts(view, REPORT)
     assert [(doubt.kind, doubt.node) for doubt in found] == [("wrong", "n1"), ("doubt", "")]
     assert "Few plants." in models.asked[0]
+    assert "\nit has an interval.\n" in models.asked[0]
 
 
 def mended(change, *, spent=(), node=NODE):
