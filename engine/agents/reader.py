@@ -225,6 +225,7 @@ def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[s
     ]  # fmt: skip
     sent = "names and ranges of columns" + (" and values of groups" if levels else "")
     left = f"What left this machine for it: the question, {sent}; no row."
-    met = [f"{MEETS}{text}" for text in read.value.criteria]
+    criteria = [*read.value.criteria, *(text for wanted in read.value.code for text in wanted.criteria)]
+    met = [f"{MEETS}{text}" for text in dict.fromkeys(criteria)]
     told = {"notes": [*plan.notes, *met, note, left], "warnings": [*warned, *plan.warnings]}
     return plan.model_copy(update={**told, "open_questions": [*plan.open_questions, *asked]})
