@@ -147,9 +147,8 @@ class QuestionReader:
         issues: list[str] = []
         for _ in range(ROUNDS):
             read = self._ask(fixed, shown, issues, run_id)
-            more = [self.registry.get(name) for name in read.value.see if name in self.registry]
-            if more and not read.value.goals:
-                shown += [spec for spec in more if spec not in shown]
+            if read.value.see and not _says_anything(read.value):
+                issues = self._show(read.value.see, shown)
                 continue
             try:
                 told = read.value.model_copy(
@@ -165,6 +164,18 @@ class QuestionReader:
             plan = _told_by(made.plan, read, [node.id for node in made.plan.nodes if self.registry.is_aside(node.tool)])
             return PlanProposal(plan=plan, retrieved=made.retrieved)
         raise PlanError("No reading of the model fits the data.", details={"issues": issues})
+
+    def _show(self, names: Sequence[str], shown: list[ToolSpec]) -> list[str]:
+        """Add tools to those that are shown; return what is wrong with the names that add none."""
+        known = {spec.name for spec in shown}
+        shown += [
+            self.registry.get(name) for name in dict.fromkeys(names) if name in self.registry and name not in known
+        ]
+        issues = [f"There is no tool {name!r} to be shown." for name in names if name not in self.registry]
+        # Without a word of it the same would be asked again, and an answer that is kept would be given again.
+        return issues + [
+            f"{name} is shown with its parameters already: read the question." for name in names if name in known
+        ]
 
     def _written(self, read: ReadQuestion, question: str, profiles: list[Profile], run_id: str) -> Iterator[ToldGoal]:
         """Have code written for what no tool does, keep it as drafts, and yield what it answers as goals."""
@@ -190,6 +201,11 @@ class QuestionReader:
         return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
 
 
+def _says_anything(read: ReadQuestion) -> bool:
+    """Say whether an answer is more than a wish to be shown tools."""
+    return bool(read.goals or read.code or read.not_answered)
+
+
 def _made_or(made: PlanProposal | None, refused: PlanError | None) -> PlanProposal:
     if made is None:
         raise refused or PlanError("The question leads to no plan.")
@@ -207,7 +223,8 @@ def _before(plan: TaskDag | None) -> str:
 def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[str]) -> TaskDag:
     """Return the plan with who read the question, which steps are written code, and what the reader asks back."""
     warned = [
-        f"Step {node} runs code that a model wrote for this question: read it before it runs." for node in written
+        f"Step {node} runs code that a model wrote for this question: read it before it runs, or before you rely on it."
+        for node in written
     ]
     note = (
         f"The question was read by {read.model}; the plan was bound and checked by the same rules as without a model."

@@ -73,6 +73,14 @@ def test_a_tool_asked_for_is_shown_with_its_parameters(profile):
     assert "## correlation:" in models.asked[1]
 
 
+def test_tools_that_are_shown_already_or_do_not_exist_are_named_instead_of_shown_again(profile):
+    models, plan = read(profile, {"see": ["compare_groups", "no_such_tool"]}, FIT)
+    plan()
+    assert "compare_groups is shown with its parameters already" in models.asked[1]
+    assert "There is no tool 'no_such_tool'" in models.asked[1]
+    assert models.asked[1].count("## compare_groups:") == 1
+
+
 def test_what_the_model_asks_stands_in_the_plan(profile):
     _, plan = read(profile, FIT | {"ask": {"text": "Fresh or dry weight?", "choices": ["fresh", "dry"]}})
     (asked,) = [question for question in plan().open_questions if question.id == "reader_0"]
@@ -86,6 +94,26 @@ def test_no_row_and_without_consent_no_level_is_shown(profile, tmp_path):
     alone = files_text([profile], levels=False)
     assert "treated" not in alone
     assert "2 different values" in alone
+
+
+def test_of_a_measurement_the_range_is_told_and_no_single_value(tmp_path):
+    path = tmp_path / "trees.csv"
+    rows = [f"t{tree},{age},{30 + 7 * tree + age},{age // 2}" for tree in range(4) for age in (1, 2, 5)]
+    path.write_text("tree,age,girth_mm,fruits\n" + "\n".join(rows) + "\n")
+    lines = files_text([profile_file(path)]).splitlines()
+    (girth,) = [line for line in lines if '"girth_mm"' in line]
+    assert "31 to 56" in girth
+    assert "values" not in girth
+
+
+def test_an_order_of_levels_is_told_once(tmp_path):
+    path = tmp_path / "doses.csv"
+    path.write_text(
+        "dose,score\n"
+        + "".join(f"{d},{n}.{d}\n" for d, k in (("high", 9), ("low", 8), ("medium", 7)) for n in range(k))
+    )
+    (line,) = [line for line in files_text([profile_file(path)]).splitlines() if '"dose"' in line]
+    assert 'values, in order "low" (8), "medium" (7), "high" (9)' in line
 
 
 def unless_sure(profile, rules, *answers):
