@@ -11,11 +11,11 @@ from engine.agents.prompt_files import load_prompt
 REVIEWED = {
     "mend_step": "f6426ddb24d6",
     "next_lookup": "b155f88f1f87",
-    "read_question": "ce2404c258b7",
-    "review_run": "f5ba813a6881",
+    "read_question": "c90e4dc58b48",
+    "review_run": "bcd485f51961",
     "route_task": "32abd572a7fb",
-    "write_answer": "acad7422aea7",
-    "write_code": "5c6d21001d26",
+    "write_answer": "1470cd554727",
+    "write_code": "8e8c25a50840",
 }
 """Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
 
