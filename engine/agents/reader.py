@@ -18,7 +18,7 @@ from engine.agents.coder import Coder, CodeWanted
 from engine.agents.describe import files_text, others_text, tool_text
 from engine.agents.prompt_files import load_prompt
 from engine.domain.base import Value
-from engine.domain.plan import OpenQuestion, TaskDag
+from engine.domain.plan import OpenQuestion, TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
 from engine.errors import ModelUnavailable, PlanError
@@ -106,7 +106,8 @@ class QuestionReader:
             return _made_or(made, refused)
         first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
         try:
-            return self.plan(question, profiles, [*first, *near], before=before, run_id=run_id)
+            read = self.plan(question, profiles, [*first, *near], before=before, run_id=run_id)
+            return self._with_turned_sides(read, made.plan) if made is not None else read
         except PlanError as err:
             said = err.message if not err.details.get("issues") else ""
             if refused is not None and said:
@@ -115,6 +116,27 @@ class QuestionReader:
         except ModelUnavailable as err:
             faults.append(f"No model could read the question ({err.message}); it was read by rules alone.")
         return _made_or(made, refused)
+
+    def _with_turned_sides(self, read: PlanProposal, rules: TaskDag) -> PlanProposal:
+        """Return what a model read, with a warning where the rules had the same two groups the other way round."""
+        theirs = {sides for node in rules.nodes for sides in self._sides(node)}
+        turned = [
+            f"The reader of the question compares {first!r} with {second!r} of {column!r}, the rules read it the other "
+            "way round: make sure that the direction is the one you mean."
+            for node in read.plan.nodes
+            for column, first, second in self._sides(node)
+            if (column, second, first) in theirs
+        ]
+        plan = read.plan.model_copy(update={"warnings": [*dict.fromkeys(turned), *read.plan.warnings]})
+        return PlanProposal(plan=plan, retrieved=read.retrieved)
+
+    def _sides(self, node: TaskNode) -> Iterator[tuple[str, str, str]]:
+        """Yield column, group of interest and the group it is compared with, where a step names both."""
+        spec = self.registry.get(node.tool)
+        for of in dict.fromkeys(param.of for param in spec.params if param.kind == "level"):
+            named = [node.params.get(param.name) for param in spec.params if param.kind == "level" and param.of == of]
+            if len(named) == len(list(filter(None, named))) == 2:
+                yield str(node.params.get(of, "")), str(named[0]), str(named[1])
 
     def plan(
         self,

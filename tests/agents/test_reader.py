@@ -141,6 +141,21 @@ def test_no_model_is_asked_where_the_rules_are_sure(profile):
     assert not faults
 
 
+def doubted(profile, **params):
+    """Return a plan of the rules that leaves something open, with settings in place of its own."""
+    made = sure(profile)
+    nodes = [node.model_copy(update={"params": node.params | params}) for node in made.plan.nodes]
+    return replace(made, plan=made.plan.model_copy(update={"nodes": nodes, "not_answered": ["Something."]}))
+
+
+@pytest.mark.parametrize(
+    ("treated", "control", "warned"), [("control", "treated", True), ("treated", "control", False)]
+)
+def test_a_model_that_turns_what_the_rules_compare_is_warned_of(profile, treated, control, warned):
+    _, _, plan = unless_sure(profile, lambda: doubted(profile, treated=treated, control=control), FIT)
+    assert any("the other way round" in warning for warning in plan().plan.warnings) == warned
+
+
 def test_a_model_reads_what_the_rules_refuse(profile):
     _, faults, plan = unless_sure(profile, refusing, FIT)
     assert any("scripted/one" in note for note in plan().plan.notes)
