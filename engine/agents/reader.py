@@ -24,6 +24,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.errors import ModelUnavailable, PlanError
 from engine.planning.making.finish import PlanProposal, doubts_of
 from engine.planning.planner import Planner
+from engine.planning.told.check import without_values
 from engine.planning.told.goals import ToldGoal, ToldPlan
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.shelf import Shelf
@@ -179,6 +180,7 @@ class QuestionReader:
                 made = self.planner.plan_told(question, profiles, told)
             except PlanError as err:
                 issues = [str(issue) for issue in err.details.get("issues", [])]
+                issues = issues if self.levels else list(map(without_values, issues))
                 if not issues:
                     raise
                 _log.info("A reading by %s did not fit: %s", read.model, "; ".join(issues))

@@ -35,9 +35,9 @@ def profile(tmp_path_factory):
     return profile_file(write_growth(tmp_path_factory.mktemp("reader") / "growth.csv"))
 
 
-def read(profile, *answers: dict[str, Any], near: Iterable[str] = ("compare_groups",)):
+def read(profile, *answers: dict[str, Any], near: Iterable[str] = ("compare_groups",), levels: bool = True):
     models, registry = Scripted(*answers), builtin_tools()
-    reader = QuestionReader(models, Planner(registry), registry)
+    reader = QuestionReader(models, Planner(registry), registry, levels)
     return models, lambda: reader.plan("Do treated plants grow more?", [profile], list(near)).plan
 
 
@@ -114,6 +114,15 @@ def test_an_order_of_levels_is_told_once(tmp_path):
     )
     (line,) = [line for line in files_text([profile_file(path)]).splitlines() if '"dose"' in line]
     assert 'values, in order "low" (8), "medium" (7), "high" (9)' in line
+
+
+@pytest.mark.parametrize("levels", [True, False])
+def test_what_does_not_fit_names_values_only_with_consent(profile, levels):
+    wrong = FIT["goals"][0] | {"params": {"value": "growth", "group": "treatment", "treated": "mock"}}
+    models, plan = read(profile, {"goals": [wrong]}, FIT, levels=levels)
+    plan()
+    assert "'treatment' has no value 'mock'" in models.asked[1]
+    assert ("'control'" in models.asked[1]) == levels
 
 
 def unless_sure(profile, rules, *answers):
