@@ -174,9 +174,7 @@ class QuestionReader:
                 issues = self._show(read.value.see, shown)
                 continue
             try:
-                told = read.value.model_copy(
-                    update={"goals": [*read.value.goals, *self._written(read.value, question, profiles, run_id)]}
-                )
+                told = self._with_code(read.value, question, profiles, run_id)
                 made = self.planner.plan_told(question, profiles, told)
             except PlanError as err:
                 issues = [str(issue) for issue in err.details.get("issues", [])]
@@ -201,15 +199,28 @@ class QuestionReader:
             f"{name} is shown with its parameters already: read the question." for name in names if name in known
         ]
 
-    def _written(self, read: ReadQuestion, question: str, profiles: list[Profile], run_id: str) -> Iterator[ToldGoal]:
-        """Have code written for what no tool does, keep it as drafts, and yield what it answers as goals."""
+    def _with_code(self, read: ReadQuestion, question: str, profiles: list[Profile], run_id: str) -> ToldPlan:
+        """Return a reading with code written for what no tool does, kept as drafts, as goals.
+
+        Raises:
+            PlanError: when nothing else is answered and no code has the form of a tool.
+            ModelUnavailable: when nothing else is answered and no model writes code.
+        """
         if self.coder is None or self.shelf is None:
-            return
+            return read
+        goals, left = [*read.goals], [*read.not_answered]
         for wanted in read.code:
-            wrote = self.coder.write(wanted, question, profiles, run_id=run_id)
+            try:
+                wrote = self.coder.write(wanted, question, profiles, run_id=run_id)
+            except (PlanError, ModelUnavailable) as err:
+                if not goals:
+                    raise
+                left.append(f"No code was written for this part: {wanted.task.rstrip('.')}. {err.message}")
+                continue
             self.shelf.keep(wrote.tool, by=wrote.tool.model)
             why = f"No tool does this, so {wrote.tool.model} wrote code for it."
-            yield ToldGoal(tool=wrote.tool.name, files=wrote.files, why=why)
+            goals.append(ToldGoal(tool=wrote.tool.name, files=wrote.files, why=why))
+        return read.model_copy(update={"goals": goals, "not_answered": left})
 
     def _ask(
         self, fixed: dict[str, str], shown: list[ToolSpec], issues: list[str], run_id: str
