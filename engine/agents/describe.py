@@ -13,6 +13,8 @@ MOST_COLUMNS = 120
 """So many columns of a file are described."""
 MOST_LEVELS = 15
 """So many values of a group are listed, the most frequent first."""
+MEASURED = frozenset({"number", "count"})
+"""Scales of which the range is told: their values are no names of groups but what was measured in single rows."""
 LONGEST = 60
 """Characters of a name or value that are shown."""
 
@@ -50,15 +52,16 @@ def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
 
 
 def _column(column: ColumnProfile, *, levels: bool) -> str:
+    listed = column.order if set(column.order) == set(column.levels) else list(column.levels)
     parts: list[str] = [column.scale + (f" in {quoted(column.unit)}" if column.unit else "")]
-    if column.levels and not is_id(column):
+    if column.levels and not is_id(column) and column.scale not in MEASURED:
         shown = [
-            f"{quoted(level)} ({n})" if n else quoted(level) for level, n in list(column.levels.items())[:MOST_LEVELS]
+            f"{quoted(level)} ({n})" if (n := column.levels.get(level)) else quoted(level)
+            for level in listed[:MOST_LEVELS]
         ]
         more = "" if len(column.levels) <= MOST_LEVELS else f" and {len(column.levels) - MOST_LEVELS} more"
-        parts.append("values " + ", ".join(shown) + more if levels else f"{len(column.levels)} different values")
-        if len(column.order) > 2 and levels:
-            parts.append("in the order " + " < ".join(map(quoted, column.order[:MOST_LEVELS])))
+        said = ", in order" if listed == column.order and len(listed) > 2 else ""
+        parts.append(f"values{said} " + ", ".join(shown) + more if levels else f"{len(column.levels)} different values")
     elif column.minimum is not None and column.maximum is not None:
         parts.append(f"{column.minimum:g} to {column.maximum:g}")
     else:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from engine.domain.findings import Finding
 
-_NUMBER = re.compile(r"(?<![\w.])[-−+]?(?:\d{1,3}(?:[,\u202f ]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-−+]?\d+)?")
+_NUMBER = re.compile(r"(?<![\w.])[-−+]?(?:[1-9]\d{0,2}(?:[,\u202f ]\d{3})+(?!\d)|\d+)(?:[.,]\d+)?(?:[eE][-−+]?\d+)?")
 _SMALL_WORDS = 2.0
 """Whole numbers up to this are also words: `one of the two groups`."""
 

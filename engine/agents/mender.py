@@ -64,7 +64,7 @@ class StepMender:
         Raises:
             ModelUnavailable: when no model gave an answer.
         """
-        free = [param for param in spec.params if param.name not in node.settled]
+        free = [param for param in spec.params if param.name not in node.settled and _is_setting(param)]
         if not free or sum(not fix.pattern for fix in spent) >= MOST_REPAIRS:
             return None
         tried = "\n".join(json.dumps(fix.change, ensure_ascii=False) for fix in spent)
@@ -82,6 +82,11 @@ class StepMender:
             return None
         why = f"{asked.model} takes as the cause: {asked.value.root_cause.rstrip('.')}"
         return Repair(pattern="", change=change, why=why)
+
+
+def _is_setting(param: ParamSpec) -> bool:
+    """Say whether a parameter is how a step works; what names data, or is off until named, is what the step answers."""
+    return param.kind in ("choice", "integer", "number", "boolean") and param.default not in (None, "")
 
 
 def _fitting(change: Mapping[str, Any], free: Sequence[ParamSpec], params: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,12 +19,13 @@ from engine.agents.describe import files_text, others_text, tool_text
 from engine.agents.prompt_files import load_prompt
 from engine.agents.reviewer import MEETS
 from engine.domain.base import Value
-from engine.domain.plan import OpenQuestion, TaskDag
+from engine.domain.plan import OpenQuestion, TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
 from engine.errors import ModelUnavailable, PlanError
 from engine.planning.making.finish import PlanProposal, doubts_of
 from engine.planning.planner import Planner
+from engine.planning.told.check import without_values
 from engine.planning.told.goals import ToldGoal, ToldPlan
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.shelf import Shelf
@@ -110,7 +111,8 @@ class QuestionReader:
             return _made_or(made, refused)
         first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
         try:
-            return self.plan(question, profiles, [*first, *near], before=before, run_id=run_id)
+            read = self.plan(question, profiles, [*first, *near], before=before, run_id=run_id)
+            return self._with_turned_sides(read, made.plan) if made is not None else read
         except PlanError as err:
             said = err.message if not err.details.get("issues") else ""
             if refused is not None and said:
@@ -119,6 +121,27 @@ class QuestionReader:
         except ModelUnavailable as err:
             faults.append(f"No model could read the question ({err.message}); it was read by rules alone.")
         return _made_or(made, refused)
+
+    def _with_turned_sides(self, read: PlanProposal, rules: TaskDag) -> PlanProposal:
+        """Return what a model read, with a warning where the rules had the same two groups the other way round."""
+        theirs = {sides for node in rules.nodes for sides in self._sides(node)}
+        turned = [
+            f"The reader of the question compares {first!r} with {second!r} of {column!r}, the rules read it the other "
+            "way round: make sure that the direction is the one you mean."
+            for node in read.plan.nodes
+            for column, first, second in self._sides(node)
+            if (column, second, first) in theirs
+        ]
+        plan = read.plan.model_copy(update={"warnings": [*dict.fromkeys(turned), *read.plan.warnings]})
+        return PlanProposal(plan=plan, retrieved=read.retrieved)
+
+    def _sides(self, node: TaskNode) -> Iterator[tuple[str, str, str]]:
+        """Yield column, group of interest and the group it is compared with, where a step names both."""
+        spec = self.registry.get(node.tool)
+        for of in dict.fromkeys(param.of for param in spec.params if param.kind == "level"):
+            named = [node.params.get(param.name) for param in spec.params if param.kind == "level" and param.of == of]
+            if len(named) == len(list(filter(None, named))) == 2:
+                yield str(node.params.get(of, "")), str(named[0]), str(named[1])
 
     def plan(
         self,
@@ -151,17 +174,15 @@ class QuestionReader:
         issues: list[str] = []
         for _ in range(ROUNDS):
             read = self._ask(fixed, shown, issues, run_id)
-            more = [self.registry.get(name) for name in read.value.see if name in self.registry]
-            if more and not read.value.goals:
-                shown += [spec for spec in more if spec not in shown]
+            if read.value.see and not _says_anything(read.value):
+                issues = self._show(read.value.see, shown)
                 continue
             try:
-                told = read.value.model_copy(
-                    update={"goals": [*read.value.goals, *self._written(read.value, question, profiles, run_id)]}
-                )
+                told = self._with_code(read.value, question, profiles, run_id)
                 made = self.planner.plan_told(question, profiles, told)
             except PlanError as err:
                 issues = [str(issue) for issue in err.details.get("issues", [])]
+                issues = issues if self.levels else list(map(without_values, issues))
                 if not issues:
                     raise
                 _log.info("A reading by %s did not fit: %s", read.model, "; ".join(issues))
@@ -171,15 +192,40 @@ class QuestionReader:
             return PlanProposal(plan=plan, retrieved=made.retrieved)
         raise PlanError("No reading of the model fits the data.", details={"issues": issues})
 
-    def _written(self, read: ReadQuestion, question: str, profiles: list[Profile], run_id: str) -> Iterator[ToldGoal]:
-        """Have code written for what no tool does, keep it as drafts, and yield what it answers as goals."""
+    def _show(self, names: Sequence[str], shown: list[ToolSpec]) -> list[str]:
+        """Add tools to those that are shown; return what is wrong with the names that add none."""
+        known = {spec.name for spec in shown}
+        shown += [
+            self.registry.get(name) for name in dict.fromkeys(names) if name in self.registry and name not in known
+        ]
+        issues = [f"There is no tool {name!r} to be shown." for name in names if name not in self.registry]
+        # Without a word of it the same would be asked again, and an answer that is kept would be given again.
+        return issues + [
+            f"{name} is shown with its parameters already: read the question." for name in names if name in known
+        ]
+
+    def _with_code(self, read: ReadQuestion, question: str, profiles: list[Profile], run_id: str) -> ToldPlan:
+        """Return a reading with code written for what no tool does, kept as drafts, as goals.
+
+        Raises:
+            PlanError: when nothing else is answered and no code has the form of a tool.
+            ModelUnavailable: when nothing else is answered and no model writes code.
+        """
         if self.coder is None or self.shelf is None:
-            return
+            return read
+        goals, left = [*read.goals], [*read.not_answered]
         for wanted in read.code:
-            wrote = self.coder.write(wanted, question, profiles, run_id=run_id)
+            try:
+                wrote = self.coder.write(wanted, question, profiles, run_id=run_id)
+            except (PlanError, ModelUnavailable) as err:
+                if not goals:
+                    raise
+                left.append(f"No code was written for this part: {wanted.task.rstrip('.')}. {err.message}")
+                continue
             self.shelf.keep(wrote.tool, by=wrote.tool.model)
             why = f"No tool does this, so {wrote.tool.model} wrote code for it."
-            yield ToldGoal(tool=wrote.tool.name, files=wrote.files, why=why)
+            goals.append(ToldGoal(tool=wrote.tool.name, files=wrote.files, why=why))
+        return read.model_copy(update={"goals": goals, "not_answered": left})
 
     def _ask(
         self, fixed: dict[str, str], shown: list[ToolSpec], issues: list[str], run_id: str
@@ -193,6 +239,11 @@ class QuestionReader:
             complaints="\n".join(issues),
         )
         return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
+
+
+def _says_anything(read: ReadQuestion) -> bool:
+    """Say whether an answer is more than a wish to be shown tools."""
+    return bool(read.goals or read.code or read.not_answered)
 
 
 def _made_or(made: PlanProposal | None, refused: PlanError | None) -> PlanProposal:

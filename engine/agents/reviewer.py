@@ -12,7 +12,7 @@ from engine.agents.asks import Asks
 from engine.agents.describe import files_text
 from engine.agents.prompt_files import load_prompt
 from engine.domain.base import Value
-from engine.domain.report import Doubt, Report
+from engine.domain.report import Doubt, InWords, Report
 from engine.domain.run_view import RunView
 
 MOST_POINTS = 5
@@ -32,6 +32,17 @@ class Review(Value):
     """What the model answers."""
 
     points: list[Point] = Field(default=[], max_length=MOST_POINTS)
+    words: str = Field(
+        default="", description="What the plain words say otherwise than the findings; empty if nothing."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What a model doubts of a run, and what it holds against the plain words, "" for nothing."""
+
+    doubts: list[Doubt]
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +52,17 @@ class RunReviewer:
     models: Asks
     levels: bool = True
 
-    def doubts(self, view: RunView, report: Report) -> list[Doubt]:
-        """Return what a model doubts of a run that has a plan.
+    def review(self, view: RunView, report: Report, words: InWords | None = None) -> Reviewed:
+        """Return what a model doubts of a run that has a plan, and of the plain words for it.
 
         Raises:
             ModelUnavailable: when no model gave an answer.
         """
         if view.plan is None:
-            return []
+            return Reviewed([])
         steps = [
-            f"{node.id} {node.tool} {json.dumps(node.params, ensure_ascii=False)}: {view.results[node.id].status}"
+            f"{node.id} {node.tool} ({node.name}) {json.dumps(node.params, ensure_ascii=False)}: "
+            f"{view.results[node.id].status}"
             for node in view.plan.order()
             if node.id in view.results
         ]
@@ -61,11 +73,13 @@ class RunReviewer:
             criteria="\n".join(note.removeprefix(MEETS) for note in view.plan.notes if note.startswith(MEETS)),
             findings="\n".join(f"{finding.node}: {finding.text}" for finding in report.findings),
             caveats="\n".join(report.limitations),
+            words=words.text if words else "",
         )
         run_id = view.record.run_id
         asked = self.models.ask("judge", system, user, Review, purpose="review the result", run_id=run_id)
         known = {node.id for node in view.plan.nodes}
-        return [
+        doubts = [
             Doubt(kind=point.kind, node=point.step if point.step in known else "", text=point.text, model=asked.model)
             for point in asked.value.points
         ]
+        return Reviewed(doubts, asked.value.words.strip() if words else "")

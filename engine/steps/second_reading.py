@@ -34,7 +34,11 @@ class SecondReading:
         """Return the report with its answers in plain words and with what is doubted of it."""
         run_id = view.record.run_id
         words = self._unless_away(run_id, lambda: self.writer.in_words(report, run_id=run_id), "put in words")
-        doubts = self._unless_away(run_id, lambda: self.reviewer.doubts(view, report), "reviewed") or []
+        review = self._unless_away(run_id, lambda: self.reviewer.review(view, report, words), "reviewed")
+        doubts = review.doubts if review else []
+        if words and review and review.words:
+            self._tell(run_id, f"The plain words are not shown, for they do not say what was found: {review.words}")
+            words = None
         told = [f"{doubt.model} {'holds' if doubt.kind == 'wrong' else 'doubts'}: {doubt.text}" for doubt in doubts]
         wrong = [line for line, doubt in zip(told, doubts, strict=True) if doubt.kind == "wrong"]
         changed = {
@@ -53,5 +57,8 @@ class SecondReading:
         except Exception as err:  # noqa: BLE001 - a border: a reading by a model must not cost the run its report
             _log.warning("The report of run %s was not %s", run_id, what, exc_info=err)
             message = f"The report was not {what} by a model: {err}"
-        self.records.log.emit(WarningRaised(run_id=run_id, message=message))
+        self._tell(run_id, message)
         return None
+
+    def _tell(self, run_id: str, message: str) -> None:
+        self.records.log.emit(WarningRaised(run_id=run_id, message=message))

@@ -123,6 +123,17 @@ def test_code_that_worked_is_offered_to_the_next_question(profile):
     assert any("What left this machine" in note for note in plan.notes)
 
 
+def test_where_no_code_is_written_the_rest_is_answered_and_it_is_said(profile):
+    registry = builtin_tools()
+    shelf = Shelf(WrittenTwin(), registry, Clock())
+    goal = {"analysis": "compare_groups", "tool": "compare_groups", "params": {"value": "growth", "group": "treatment"}}
+    models = Scripted({"goals": [goal], "code": [WANTED.model_dump()]}, ANSWER | {"give_up": "Too few."})
+    reader = QuestionReader(models, Planner(registry), registry, coder=Coder(models), shelf=shelf)
+    plan = reader.plan("Do they differ, and how large is the ratio?", [profile], []).plan
+    assert [node.tool for node in plan.nodes] == ["compare_groups"]
+    assert any("The ratio of means" in left for left in plan.not_answered)
+
+
 def test_without_a_coder_no_code_is_offered_or_taken(profile):
     registry = builtin_tools()
     models = Scripted({"code": [WANTED.model_dump()]}, {"not_answered": ["No tool does it."]})

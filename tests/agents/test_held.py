@@ -28,6 +28,7 @@ FINDING = Finding(
         "Of 40 plants, 20 in each of the 2 groups.",
         "IL6 and HSP90 stay out of it, as does n1.",
         "1.5 lower, as -1.48.",
+        "1,4834 mehr (0,8512 bis 2,1156).",
     ],
 )
 def test_numbers_of_the_finding_are_founded(text):
@@ -43,6 +44,7 @@ def test_numbers_of_the_finding_are_founded(text):
         ("Of 41 plants.", ["41"]),
         ("12,346 cells.", ["12,346"]),
         ("It takes 5 weeks.", ["5"]),
+        ("0,8513 bis 2,1156.", ["0,8513"]),
     ],
 )
 def test_numbers_of_no_finding_are_named(text, numbers):

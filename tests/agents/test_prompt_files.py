@@ -11,11 +11,11 @@ from engine.agents.prompt_files import load_prompt
 REVIEWED = {
     "mend_step": "f6426ddb24d6",
     "next_lookup": "b155f88f1f87",
-    "read_question": "afe9c848c79f",
-    "review_run": "30591e261851",
+    "read_question": "8247ca79e211",
+    "review_run": "4e6966811de3",
     "route_task": "32abd572a7fb",
-    "write_answer": "acad7422aea7",
-    "write_code": "5c6d21001d26",
+    "write_answer": "1470cd554727",
+    "write_code": "8e8c25a50840",
 }
 """Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
 

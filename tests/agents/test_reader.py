@@ -35,9 +35,9 @@ def profile(tmp_path_factory):
     return profile_file(write_growth(tmp_path_factory.mktemp("reader") / "growth.csv"))
 
 
-def read(profile, *answers: dict[str, Any], near: Iterable[str] = ("compare_groups",)):
+def read(profile, *answers: dict[str, Any], near: Iterable[str] = ("compare_groups",), levels: bool = True):
     models, registry = Scripted(*answers), builtin_tools()
-    reader = QuestionReader(models, Planner(registry), registry)
+    reader = QuestionReader(models, Planner(registry), registry, levels)
     return models, lambda: reader.plan("Do treated plants grow more?", [profile], list(near)).plan
 
 
@@ -78,6 +78,14 @@ def test_what_a_good_answer_meets_is_written_before_it_runs(profile):
     assert "A good answer meets: An interval of the difference is given." in plan().notes
 
 
+def test_tools_that_are_shown_already_or_do_not_exist_are_named_instead_of_shown_again(profile):
+    models, plan = read(profile, {"see": ["compare_groups", "no_such_tool"]}, FIT)
+    plan()
+    assert "compare_groups is shown with its parameters already" in models.asked[1]
+    assert "There is no tool 'no_such_tool'" in models.asked[1]
+    assert models.asked[1].count("## compare_groups:") == 1
+
+
 def test_what_the_model_asks_stands_in_the_plan(profile):
     _, plan = read(profile, FIT | {"ask": {"text": "Fresh or dry weight?", "choices": ["fresh", "dry"]}})
     (asked,) = [question for question in plan().open_questions if question.id == "reader_0"]
@@ -91,6 +99,35 @@ def test_no_row_and_without_consent_no_level_is_shown(profile, tmp_path):
     alone = files_text([profile], levels=False)
     assert "treated" not in alone
     assert "2 different values" in alone
+
+
+def test_of_a_measurement_the_range_is_told_and_no_single_value(tmp_path):
+    path = tmp_path / "trees.csv"
+    rows = [f"t{tree},{age},{30 + 7 * tree + age},{age // 2}" for tree in range(4) for age in (1, 2, 5)]
+    path.write_text("tree,age,girth_mm,fruits\n" + "\n".join(rows) + "\n")
+    lines = files_text([profile_file(path)]).splitlines()
+    (girth,) = [line for line in lines if '"girth_mm"' in line]
+    assert "31 to 56" in girth
+    assert "values" not in girth
+
+
+def test_an_order_of_levels_is_told_once(tmp_path):
+    path = tmp_path / "doses.csv"
+    path.write_text(
+        "dose,score\n"
+        + "".join(f"{d},{n}.{d}\n" for d, k in (("high", 9), ("low", 8), ("medium", 7)) for n in range(k))
+    )
+    (line,) = [line for line in files_text([profile_file(path)]).splitlines() if '"dose"' in line]
+    assert 'values, in order "low" (8), "medium" (7), "high" (9)' in line
+
+
+@pytest.mark.parametrize("levels", [True, False])
+def test_what_does_not_fit_names_values_only_with_consent(profile, levels):
+    wrong = FIT["goals"][0] | {"params": {"value": "growth", "group": "treatment", "treated": "mock"}}
+    models, plan = read(profile, {"goals": [wrong]}, FIT, levels=levels)
+    plan()
+    assert "'treatment' has no value 'mock'" in models.asked[1]
+    assert ("'control'" in models.asked[1]) == levels
 
 
 def unless_sure(profile, rules, *answers):
@@ -116,6 +153,21 @@ def test_no_model_is_asked_where_the_rules_are_sure(profile):
     plan()
     assert not models.asked
     assert not faults
+
+
+def doubted(profile, **params):
+    """Return a plan of the rules that leaves something open, with settings in place of its own."""
+    made = sure(profile)
+    nodes = [node.model_copy(update={"params": node.params | params}) for node in made.plan.nodes]
+    return replace(made, plan=made.plan.model_copy(update={"nodes": nodes, "not_answered": ["Something."]}))
+
+
+@pytest.mark.parametrize(
+    ("treated", "control", "warned"), [("control", "treated", True), ("treated", "control", False)]
+)
+def test_a_model_that_turns_what_the_rules_compare_is_warned_of(profile, treated, control, warned):
+    _, _, plan = unless_sure(profile, lambda: doubted(profile, treated=treated, control=control), FIT)
+    assert any("the other way round" in warning for warning in plan().plan.warnings) == warned
 
 
 def test_a_model_reads_what_the_rules_refuse(profile):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from scripted import Scripted
 
@@ -11,9 +13,10 @@ from engine.agents.writer import ROUNDS, AnswerWriter
 from engine.domain.findings import Finding
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.report import Answer, Report
-from engine.domain.results import RunRecord
+from engine.domain.results import NodeResult, RunRecord
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import Repair
+from engine.steps.second_reading import SecondReading
 from engine.toolbox.registry import builtin_tools
 
 FINDING = Finding(id="n1_f1", node="n1", text="Growth is 1.48 higher in treated.", grounding="grounded")
@@ -62,10 +65,35 @@ def test_doubts_name_steps_that_exist():
         {"kind": "doubt", "step": "n9", "text": "Small."},
     ]
     models = Scripted({"points": points})
-    found = RunReviewer(models).doubts(view, REPORT)
+    found = RunReviewer(models).review(view, REPORT).doubts
     assert [(doubt.kind, doubt.node) for doubt in found] == [("wrong", "n1"), ("doubt", "")]
     assert "Few plants." in models.asked[0]
     assert "\nit has an interval.\n" in models.asked[0]
+
+
+def read_again(*answers):
+    record = RunRecord(run_id="r1", user="", question="q", status="succeeded", created_at="")
+    view = RunView(record=record, plan=TaskDag(question="q", nodes=[NODE]))
+    view = view.model_copy(update={"results": {"n1": NodeResult(node="n1", tool=NODE.tool, status="succeeded")}})
+    models, told = Scripted(*answers), list[str]()
+    log = SimpleNamespace(emit=lambda event: told.append(event.message))
+    reading = SecondReading(SimpleNamespace(log=log), AnswerWriter(models), RunReviewer(models))
+    return reading.read(view, REPORT), models, told
+
+
+def test_the_reviewer_sees_the_plain_words_and_what_each_step_is_for():
+    report, models, told = read_again(said("Yes, by 1.5.", "n1_f1"), {"points": []})
+    assert report.in_words.text == "Yes, by 1.5."
+    assert "Yes, by 1.5." in models.asked[1]
+    assert "n1 compare_groups (Compare) {" in models.asked[1]
+    assert not told
+
+
+def test_plain_words_that_turn_a_finding_round_are_not_shown_and_it_is_said():
+    turned = said("Control plants grow 1.48 more.", "n1_f1")
+    report, _, told = read_again(turned, {"points": [], "words": "It is the treated that grow more."})
+    assert report.in_words is None
+    assert "It is the treated that grow more." in told[0]
 
 
 def mended(change, *, spent=(), node=NODE):
@@ -92,6 +120,8 @@ def test_a_free_setting_may_change():
         {"test": "ranks", "group": "site"},
         {"unknown": 1},
         {"test": "auto"},
+        {"pair": "plant"},
+        {"levels": ["treated"]},
         {},
     ],
 )

@@ -68,6 +68,19 @@ def test_a_column_that_is_computed_is_made_before_it_is_used(planned):
     assert answer.inputs["table"] == f"{made.id}.derived"
 
 
+def test_a_column_computed_from_a_computed_column_stands_on_its_own(planned):
+    rate = ToldColumn(name="rate", formula="growth / `height`")
+    fast = ToldColumn(name="fast", formula="if_else(rate > 0.2, 'rate', 'no') ")
+    goal = ToldGoal(
+        analysis="compare_groups",
+        tool="compare_groups",
+        params={"value": "growth", "group": "fast", "treated": "rate", "control": "no"},
+    )
+    plan = planned(ToldPlan(goals=[goal], columns=[rate, fast]))
+    (made,) = [node for node in plan.nodes if node.tool == "derive_column"]
+    assert made.params["expression"] == "if_else((growth / `height`) > 0.2, 'rate', 'no') "
+
+
 @pytest.mark.parametrize(
     ("told", "says"),
     [

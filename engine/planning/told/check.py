@@ -20,6 +20,7 @@ from engine.toolbox.written import WRITTEN
 
 SHOWN = 12
 """So many names are listed where one is wrong."""
+_HAS = "; it has "
 
 
 def require_told(told: ToldPlan, question: str, data: Data, catalogue: Catalogue) -> None:
@@ -121,7 +122,12 @@ def _of_level(level: str, column: ColumnProfile | None, data: Data, where: str) 
     if not known or level in known or (number is not None and any(as_number(item) == number for item in known)):
         return
     shown = ", ".join(map(repr, known[:SHOWN])) + (", ..." if len(known) > SHOWN else "")
-    yield f"{where}: {column.name!r} has no value {level!r}; it has {shown}."
+    yield f"{where}: {column.name!r} has no value {level!r}{_HAS}{shown}."
+
+
+def without_values(issue: str) -> str:
+    """Return what is wrong without the list of values that a column has, which may have to stay on the machine."""
+    return issue.partition(_HAS)[0]
 
 
 def level_text(value: object) -> str:

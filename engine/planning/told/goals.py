@@ -21,16 +21,19 @@ class ToldRows(Value):
 
     column: str
     op: Comparison = "in"
-    values: list[str | float] = Field(min_length=1)
-    """Levels for `in` and `not in`, one number for a cut, two for `between` (both included)."""
+    values: list[str | float] = Field(
+        min_length=1,
+        description="Levels for `in` and `not in`, one number for a cut, two for `between` (both included).",
+    )
 
 
 class ToldColumn(Value):
     """A column to compute before anything else."""
 
     name: str = Field(min_length=1)
-    formula: str = Field(min_length=1)
-    """As the tool for formulas takes it, names of columns in back quotes."""
+    formula: str = Field(
+        min_length=1, description="Of columns of one file and of columns that stand before it, names in back quotes."
+    )
     why: str = ""
 
 
@@ -39,20 +42,20 @@ class ToldWords(Value):
 
     words: str = Field(min_length=1)
     means: Meaning
-    value: str = ""
-    """Which column, level or setting."""
+    value: str = Field(default="", description="Which column, level or setting.")
 
 
 class ToldGoal(Value):
     """One thing that is asked and the step that answers it."""
 
-    analysis: str = ""
+    analysis: str = Field(default="", description="One of those that the tool answers.")
     """Empty for a tool that was written for this question."""
     tool: str
-    files: dict[str, str] = {}
-    """Input -> name of its file, where several files could serve."""
-    params: dict[str, Any] = {}
-    """Parameter -> value; null leaves a column part empty that would else be filled from the data."""
+    files: dict[str, str] = Field(default={}, description="Input -> name of its file, where several files could serve.")
+    params: dict[str, Any] = Field(
+        default={},
+        description="Parameter -> value; null leaves a column part empty that would else be filled from the data.",
+    )
     rows: list[ToldRows] = []
     why: str = ""
 

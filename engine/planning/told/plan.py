@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from engine.data.columns.column import profile_column
@@ -31,6 +32,9 @@ from engine.text.tokens import Token, tokens
 from engine.toolbox.analyses import Analysis
 from engine.toolbox.tables.expressions import evaluate_expression
 from engine.toolbox.written import WRITTEN
+
+_NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]+`|[^\W\d]\w*")
+"""Texts, which stay as they are, and what may name a column."""
 
 
 def plan_told(
@@ -72,7 +76,10 @@ def with_columns(data: Data, columns: Iterable[ToldColumn]) -> Data:
     """
     import pandas as pd
 
-    for item in columns:
+    formulas = dict[str, str]()
+    for told in columns:
+        item = told.model_copy(update={"formula": _from_the_file(told.formula, formulas)})
+        formulas[item.name] = item.formula
         home = data.home([column.name for column in data.columns() if column.name in item.formula])
         if home is None:
             continue
@@ -90,6 +97,16 @@ def with_columns(data: Data, columns: Iterable[ToldColumn]) -> Data:
         shown = replace(shown, rows=frame)
         data = Data([shown if sheet is home else sheet for sheet in data.sheets])
     return data
+
+
+def _from_the_file(formula: str, earlier: Mapping[str, str]) -> str:
+    """Return a formula in columns of the file alone: each step computes one column, and only those that are used are made."""
+
+    def whole(match: re.Match[str]) -> str:
+        known = earlier.get(match[0].strip("`"))
+        return match[0] if known is None else f"({known})"
+
+    return _NAMES.sub(whole, formula)
 
 
 def _candidate(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Candidate:
