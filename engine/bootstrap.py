@@ -28,6 +28,7 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import Router
 from engine.asking.suggestions import Suggestions
+from engine.domain.profile import Profile
 from engine.errors import ModelUnavailable, StorageError
 from engine.knowledge.service import KnowledgeBase, open_knowledge
 from engine.memory.door import MemoryDoor
@@ -374,6 +375,9 @@ def make_agents(
         given = {"user": run.user, "conversation": run.conversation}
         return Scope(run_id=run_id, emit=records.log.emit, cancel=queue.token(run_id), **given)
 
+    def looked_at(run_id: str) -> Sequence[Profile]:
+        return records.view(records.newest(run_id)).profiles
+
     asks, levels = ByModels(models, scope), settings.model_levels
     coder = Coder(asks, levels)
     reads, codes, judges = (models.has(role) for role in ("reasoning", "coder", "judge"))
@@ -382,7 +386,7 @@ def make_agents(
         reader=QuestionReader(asks, planner, registry, levels, writes, shelf)
         if settings.model_plans and reads
         else None,
-        mending=Mending(StepMender(asks), coder, shelf) if settings.model_repairs and codes else None,
+        mending=Mending(StepMender(asks), coder, shelf, looked_at) if settings.model_repairs and codes else None,
         reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels))
         if settings.model_report and reads and judges
         else None,

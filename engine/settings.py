@@ -56,7 +56,7 @@ class Settings(BaseSettings):
     model_plans: bool = True
     """Have a model read questions that the rules refuse or doubt."""
     model_levels: bool = True
-    """Let values of groups (`treated`, `stage II`) leave the machine with the names of columns; rows never do."""
+    """Let values of groups (`treated`, `stage II`) leave the machine with the names of columns; rows are never sent."""
     model_code: bool = True
     """Have a model write code for what no tool does; it is shown before it runs, also with `--yes`."""
     model_repairs: bool = True

@@ -106,13 +106,19 @@ class Coder:
         return wrote
 
     def rewrite(
-        self, failed: Sequence[tuple[WrittenTool, str]], question: str, *, run_id: str = ""
+        self,
+        failed: Sequence[tuple[WrittenTool, str]],
+        question: str,
+        profiles: Sequence[Profile] = (),
+        *,
+        run_id: str = "",
     ) -> WrittenTool | None:
         """Return the newest tool written anew with the same inputs and outputs, or None when that is of no use.
 
         Args:
             failed: the versions that failed, the newest last, each with why.
             question: what it helps to answer.
+            profiles: the files of the run.
             run_id: the run that the call is counted for.
 
         Raises:
@@ -125,11 +131,12 @@ class Coder:
         newest = failed[-1][0]
         shown = failed if deep else failed[-1:]
         tried = "\n\n".join(f"Failed with: {why}\n```python\n{tool.source}```" for tool, why in shown)
+        ports = [f"{port.name}: {port.type.value}" for port in newest.inputs]
         known = {
             "question": question,
             "task": newest.description,
             "criteria": "\n".join(newest.criteria),
-            "files": "\n".join(f"{port.name}: {port.type.value}" for port in newest.inputs),
+            "files": "\n".join([*ports, files_text(profiles, levels=self.levels)]),
             "readers": _readers({port.type for port in newest.inputs}),
             "checks": _checks(),
         }

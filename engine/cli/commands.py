@@ -57,12 +57,30 @@ def ask(options: argparse.Namespace) -> int:
             view = engine.view(run_id)
             if not options.quiet:
                 say(plan_text(view.plan, engine.briefs(view.plan, view.profiles)), to=sys.stderr)
-            if not options.yes and not options.json and sys.stdin.isatty() and not _confirmed():
+            asks = not options.yes and not options.json and sys.stdin.isatty()
+            if not _code_may_run(engine, view.plan, options, asks=asks):
+                return _code_waits(run_id)
+            if asks and not _confirmed():
                 engine.cancel(run_id)
                 say(f"Not run. `biodesk show {run_id}` shows the plan.", to=sys.stderr)
                 return 4
             engine.approve(run_id)
         return _follow(engine, run_id, options)
+
+
+def _code_may_run(engine: Any, plan: Any, options: argparse.Namespace, *, asks: bool) -> bool:
+    """Show the code of a plan that a model wrote and nobody approved; say whether it may run or is asked about."""
+    drafts = {record.tool.name: record for record in engine.written.records() if record.state != "approved"}
+    found = [(node, drafts[node.tool]) for node in plan.nodes if node.tool in drafts]
+    for node, record in found:
+        say(f"Code of step {node.id} ({node.name}):\n\n{written.written_text(record)}", to=sys.stderr)
+    return not found or asks or options.run_written_code
+
+
+def _code_waits(run_id: str) -> int:
+    way = f"`biodesk resume {run_id} --run-written-code`"
+    say(f"Not run: this plan has code that a model wrote. Read it above, then {way}.", to=sys.stderr)
+    return 4
 
 
 def _confirmed() -> bool:
@@ -88,9 +106,13 @@ def resume(options: argparse.Namespace) -> int:
     """Go on with a run."""
     _check_out(options.out)
     with opened(options) as engine:
-        engine.resume(options.run_id)
+        waits = options.run_written_code and engine.record(options.run_id).status == "awaiting_approval"
+        if not waits:  # whose code was read, and which now may run
+            engine.resume(options.run_id)
         record = engine.wait(options.run_id)
         if record.status == "awaiting_approval":
+            if not _code_may_run(engine, engine.view(options.run_id).plan, options, asks=False):
+                return _code_waits(options.run_id)
             engine.approve(options.run_id)
         return _follow(engine, options.run_id, options)
 

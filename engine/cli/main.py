@@ -79,6 +79,10 @@ def build_parser() -> argparse.ArgumentParser:
             help="what a column is: a role, a scale, unit:mg or ignore; remembered for the file, empty takes it back",
         )
 
+    def code(parser: argparse.ArgumentParser) -> None:
+        text = "run also code that a model wrote for this question; without it, it is shown and waits"
+        parser.add_argument("--run-written-code", action="store_true", help=text)
+
     ask = add("ask", "Answer a question about data: plan, run, report.")
     ask.add_argument("question")
     data(ask)
@@ -86,6 +90,7 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("--strategy", choices=strategies, default="auto")
     ask.add_argument("--out", metavar="DIR", help="write reports, notebook, tables and provenance here")
     ask.add_argument("--yes", action="store_true", help="run the plan without asking")
+    code(ask)
     follows(ask)
     changes(ask)
     reading(ask)
@@ -113,6 +118,7 @@ def build_parser() -> argparse.ArgumentParser:
     changes(run)
     resume = add("resume", "Go on with an interrupted, cancelled or failed run.")
     resume.add_argument("run_id", metavar="RUN_ID")
+    code(resume)
     resume.add_argument("--out", metavar="DIR")
     rerun = add("rerun", "Run a run's plan again, as a new run.")
     rerun.add_argument("run_id", metavar="RUN_ID")

@@ -229,7 +229,9 @@ def explain_failure(outcome: ExecResult, limits: Limits) -> str:
         return "Stopped before it finished."
     if outcome.status == "killed":
         return f"The process that ran it ended unexpectedly ({outcome.error or 'killed'})."
-    message = re.sub(r"^(ValueError|KeyError|TypeError|RuntimeError): ", "", outcome.error.strip())
+    if missing := re.fullmatch(r"KeyError: (.+)", outcome.error.strip()):
+        return f"It looked for {missing[1]}, which is not there."
+    message = re.sub(r"^(ValueError|TypeError|RuntimeError): ", "", outcome.error.strip())
     return message or "It failed without saying why."
 
 

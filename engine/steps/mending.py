@@ -6,12 +6,13 @@ anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.agents.coder import Coder
 from engine.agents.mender import StepMender
 from engine.domain.plan import TaskNode
+from engine.domain.profile import Profile
 from engine.domain.results import NodeResult
 from engine.domain.toolspec import Repair, ToolSpec, WrittenTool
 from engine.toolbox.shelf import Shelf
@@ -33,6 +34,8 @@ class Mending:
     mender: StepMender
     coder: Coder
     shelf: Shelf
+    profiles: Callable[[str], Sequence[Profile]] = lambda run_id: ()
+    """Run id -> what was found in its files."""
 
     def again(
         self,
@@ -62,7 +65,7 @@ class Mending:
             fix = self.mender.repair(run_id, question, node, spec, result.params, result.error, spent)
             return (spec, fix) if fix is not None else None
         versions = [(self._tool(item.spec.name), item.error) for item in failed]
-        tool = self.coder.rewrite(versions, question, run_id=run_id)
+        tool = self.coder.rewrite(versions, question, self.profiles(run_id), run_id=run_id)
         if tool is None or any(tool.name == old.name for old, _ in versions):
             return None
         self.shelf.keep(tool, by=tool.model)

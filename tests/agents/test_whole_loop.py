@@ -8,6 +8,8 @@ from typing import Any
 from growth_data import write_growth
 from model_server import Handler, piece, serving, usage_chunk
 
+from engine.cli.main import main
+
 QUESTION = "Wie gross ist das Verhaeltnis der Mediane von growth?"
 CODE = """def median_ratio(table):
     import pandas as pd
@@ -113,3 +115,23 @@ def test_the_number_is_the_one_that_pandas_gives(open_engine, tmp_path):
         (finding,) = engine.view(run).report.findings
     assert finding.values[0].value == medians["treated"] / medians["control"]
     assert finding.grounding == "grounded"
+
+
+def test_a_command_shows_the_code_and_waits_until_it_is_told_to_run_it(open_engine, tmp_path, capsys):
+    path = write_growth(tmp_path / "growth.csv")
+    workspace = tmp_path / "workspace"
+    with serving() as server:
+        server.otherwise = Analyst()
+        workspace.mkdir()
+        servers = f'[model_servers.lab]\nbase_url = "{server.url}"\n'
+        (workspace / "settings.toml").write_text(
+            f'model = "lab/m"\nwarm_workers = false\nstarter_knowledge = false\n{servers}'
+        )
+        place = ["--workspace", str(workspace)]
+        assert main(["ask", QUESTION, "--data", str(path), "--yes", *place]) == 4
+        told = capsys.readouterr().err
+        assert "def median_ratio(table)" in told
+        run_id = told.rsplit("biodesk resume ", 1)[1].split()[0]
+        assert main(["resume", run_id, *place]) == 2
+        assert main(["resume", run_id, "--run-written-code", *place]) == 0
+        assert "times that of control" in capsys.readouterr().out
