@@ -153,6 +153,7 @@ def test_tools(watched, hostile):
     for tab in page.get_by_role("tab").all():
         tab.click()
         expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    page.get_by_role("tab", name="Catalogues").click()
     seen(page, re.compile(r"^:red\[b\] :material home: :smile:"))
 
 

@@ -93,8 +93,11 @@ def test_nfcore_modules_are_named_by_their_place(tmp_path: Path) -> None:
     assert not any(text.startswith("versions") for entry in entries.values() for text in entry.outputs)
     # The same from a folder tree, and one file of it.
     with tarfile.open(DATA / "nfcore_modules_meta.tar.gz") as archive:
-        wanted = [m for m in archive if m.name.startswith(("modules/nf-core/bwa", "subworkflows/nf-core/bam_s"))]
-        archive.extractall(tmp_path, members=wanted, filter="data")
+        for member in archive:
+            wanted = member.name.startswith(("modules/nf-core/bwa", "subworkflows/nf-core/bam_s"))
+            if wanted and (content := archive.extractfile(member)) is not None:
+                (tmp_path / member.name).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / member.name).write_bytes(content.read())
     found = read("nf-core", tmp_path)
     assert found
     assert {entry.name: entry for entry in found} == {name: e for name, e in entries.items() if name.startswith("bwa")}
