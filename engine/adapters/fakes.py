@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from engine.domain.results import ExecResult
 from engine.errors import ModelCancelled, ModelUnavailable, SandboxUnavailable
 from engine.ports.cancel import CancelToken
-from engine.ports.models.chat import ChatMessage, ChatReply, ChatRequest, Role, TextPiece
+from engine.ports.models.chat import ChatMessage, ChatReply, ChatRequest, TextPiece
 from engine.ports.sandbox import Job, OutputSink, SandboxReport
 
 ASPECTS = ("network", "filesystem", "home", "environment", "memory", "processes", "users")
@@ -140,7 +140,6 @@ class ScriptedCall:
     """What a scripted model was asked."""
 
     messages: tuple[ChatMessage, ...]
-    role: str
     schema: dict[str, Any] | None
 
 
@@ -148,7 +147,7 @@ Scripted = str | dict[str, Any] | list[Any] | ChatReply | Exception | Callable[[
 
 
 class ScriptedModel:
-    """Answers from a list, in its order, and keeps what it was asked in `asked`. A `ChatModel` and a `ChatProvider`.
+    """Answers from a list, in its order, and keeps what it was asked in `asked`. A `ChatProvider`.
 
     An answer is a text, an object (for a question with a schema), a whole `ChatReply`, an exception to raise (the
     `partial` of a `ModelUnavailable` comes first where it is streamed), or a function of the messages that returns
@@ -160,45 +159,21 @@ class ScriptedModel:
         replies: Iterable[Scripted] = (),
         *,
         name: str = "scripted/model",
-        max_input_tokens: int = 128_000,
-        counts_tokens: bool = False,
     ) -> None:
-        """Take the answers; with `counts_tokens` a token is a word, else the number is not known."""
+        """Take the answers; a token is a word."""
         self.name = name
-        self.max_input_tokens = max_input_tokens
         self.asked: list[ScriptedCall] = []
         self._replies = list(replies)
-        self._counts_tokens = counts_tokens
         self._lock = threading.Lock()
 
-    def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        role: Role = "reasoning",
-        schema: dict[str, Any] | None = None,
-    ) -> ChatReply:
-        """Return the next answer.
-
-        Raises:
-            ModelUnavailable: when the list is used up, or a text that is not JSON answers a question with a schema.
-        """
-        reply = self._next(messages, role, schema)
-        if isinstance(reply, Exception):
-            raise reply
-        if isinstance(reply, ChatReply):
-            return reply
-        said = self._said(reply, messages)
-        return said if schema is None else replace(said, data=self._parsed(said.text))
-
     def stream(self, request: ChatRequest, *, cancel: CancelToken | None = None) -> Iterator[TextPiece | ChatReply]:
-        """Yield the next answer word by word, then whole; `data` stays empty, for reading it is the layer's work.
+        """Yield the next answer word by word, then whole.
 
         Raises:
             ModelCancelled: when `cancel` was called; `partial` holds what was yielded before.
             ModelUnavailable: when the list is used up.
         """
-        reply = self._next(request.messages, "", request.schema)
+        reply = self._next(request.messages, request.schema)
         whole = reply if isinstance(reply, ChatReply) else None
         if not isinstance(reply, Exception | ChatReply):
             whole = self._said(reply, request.messages)
@@ -213,13 +188,9 @@ class ScriptedModel:
         assert whole is not None
         yield whole
 
-    def count_tokens(self, text: str) -> int | None:
-        """Return the number of words, or None when this model does not count."""
-        return len(text.split()) if self._counts_tokens else None
-
-    def _next(self, messages: Sequence[ChatMessage], role: str, schema: dict[str, Any] | None) -> Any:
+    def _next(self, messages: Sequence[ChatMessage], schema: dict[str, Any] | None) -> Any:
         with self._lock:
-            self.asked.append(ScriptedCall(messages=tuple(messages), role=role, schema=schema))
+            self.asked.append(ScriptedCall(messages=tuple(messages), schema=schema))
             if not self._replies:
                 raise ModelUnavailable(
                     f"The scripted model {self.name} has no answer left for question {len(self.asked)}.",
@@ -232,9 +203,3 @@ class ScriptedModel:
         text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
         prompt = sum(len(message.content.split()) for message in messages)
         return ChatReply(text=text, prompt_tokens=prompt, completion_tokens=len(text.split()))
-
-    def _parsed(self, text: str) -> Any:
-        try:
-            return json.loads(text)
-        except ValueError as error:
-            raise ModelUnavailable(f"The model {self.name} did not answer in JSON: {text[:80]!r}.") from error

@@ -6,38 +6,34 @@ import pytest
 
 from engine.adapters.fakes import ScriptedModel
 from engine.errors import BrokenAnswer, ModelCancelled, ModelUnavailable
-from engine.ports.models.chat import ChatMessage, ChatModel, ChatProvider, ChatReply, ChatRequest, TextPiece
+from engine.ports.models.chat import ChatMessage, ChatProvider, ChatReply, ChatRequest, TextPiece
 from engine.runs.cancel import CancelSource
 
 HELLO = [ChatMessage(role="user", content="Which tool aligns reads?")]
 
 
+def said(model: ChatProvider, schema: dict | None = None) -> str:
+    *_, whole = model.stream(ChatRequest(messages=tuple(HELLO), schema=schema))
+    assert isinstance(whole, ChatReply)
+    return whole.text
+
+
 def test_answers_come_in_order_and_questions_are_kept() -> None:
-    model: ChatModel = ScriptedModel(["bwa", {"tools": ["bwa"]}, ChatReply(text="as it is", prompt_tokens=7)])
-    assert model.complete(HELLO).text == "bwa"
-    assert model.complete(HELLO, role="fast", schema={"type": "object"}).data == {"tools": ["bwa"]}
-    assert model.complete(HELLO).prompt_tokens == 7
+    model = ScriptedModel(["bwa", {"tools": ["bwa"]}, ChatReply(text="as it is", prompt_tokens=7)])
+    assert said(model) == "bwa"
+    assert said(model, {"type": "object"}) == '{"tools": ["bwa"]}'
+    assert said(model) == "as it is"
     with pytest.raises(ModelUnavailable, match="no answer left for question 4"):
-        model.complete(HELLO)
-    assert isinstance(model, ScriptedModel)
-    assert [asked.role for asked in model.asked] == ["reasoning", "fast", "reasoning", "reasoning"]
+        said(model)
     assert model.asked[1].schema == {"type": "object"}
     assert model.asked[0].messages == tuple(HELLO)
 
 
-def test_answers_may_be_errors_functions_and_json_texts() -> None:
-    model = ScriptedModel([ModelUnavailable("quota"), lambda messages: messages[0].content.upper(), '{"a": 1}', "no"])
+def test_answers_may_be_errors_and_functions() -> None:
+    model = ScriptedModel([ModelUnavailable("quota"), lambda messages: messages[0].content.upper()])
     with pytest.raises(ModelUnavailable, match="quota"):
-        model.complete(HELLO)
-    assert model.complete(HELLO).text == "WHICH TOOL ALIGNS READS?"
-    assert model.complete(HELLO, schema={}).data == {"a": 1}
-    with pytest.raises(ModelUnavailable, match="did not answer in JSON"):
-        model.complete(HELLO, schema={})
-
-
-def test_tokens_are_counted_only_when_asked_for() -> None:
-    assert ScriptedModel().count_tokens("three short words") is None
-    assert ScriptedModel(counts_tokens=True).count_tokens("three short words") == 3
+        said(model)
+    assert said(model) == "WHICH TOOL ALIGNS READS?"
 
 
 def test_streamed_answers_come_word_by_word_and_then_whole() -> None:

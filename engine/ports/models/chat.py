@@ -1,12 +1,12 @@
-"""A language model, where there is one: what it is asked, what it gives, and the two things that can be asked.
+"""A language model, where there is one: what it is asked and what it gives.
 
-`ChatProvider` is one model of one server: it sends a request and hands on what comes, in pieces. `ChatModel` is what
-those see that only want an answer; the layer above (`engine.models`) makes one of the other.
+`ChatProvider` is one model of one server: it sends a request and hands on what comes, in pieces. What an answer is
+worth, and which model is asked next, is decided by the layer above (`engine.models`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -55,10 +55,9 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReply:
-    """A model's answer: `data` holds the parsed object when a schema was asked for."""
+    """A model's answer, as it came."""
 
     text: str
-    data: Any = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
     tool_calls: tuple[ToolCall, ...] = ()
@@ -124,36 +123,4 @@ class ChatProvider(Protocol):
         Raises:
             ModelUnavailable: one of its kinds (`engine.errors`); `partial` of it holds what had come.
         """
-        ...
-
-
-class ChatModel(Protocol):
-    """A language model, for those who only want an answer."""
-
-    @property
-    def name(self) -> str:
-        """Provider and model."""
-        ...
-
-    @property
-    def max_input_tokens(self) -> int:
-        """How much it can read at once."""
-        ...
-
-    def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        role: Role = "reasoning",
-        schema: dict[str, Any] | None = None,
-    ) -> ChatReply:
-        """Answer; with `schema` (JSON Schema) `data` is an object that satisfies it.
-
-        Raises:
-            ModelUnavailable: when no answer could be had.
-        """
-        ...
-
-    def count_tokens(self, text: str) -> int | None:
-        """Return the exact number of tokens, or None when this model's tokenizer is not known here."""
         ...
