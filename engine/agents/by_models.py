@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.agents.asks import Answer, ModelAnswer
+from engine.domain.events import AgentFinished, AgentStarted
 from engine.models.scope import Scope
 from engine.models.service import Models
 from engine.ports.models.chat import ChatMessage, Role
@@ -24,5 +25,11 @@ class ByModels:
     ) -> ModelAnswer[Answer]:
         """Return an answer of a type; see `Asks`."""
         messages = [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
-        given = self.models.ask(role, messages, purpose=purpose, schema=answer, scope=self.scope(run_id))
+        scope, answered = self.scope(run_id), False
+        scope.tell(AgentStarted(run_id=run_id, agent=purpose, role=role))
+        try:
+            given = self.models.ask(role, messages, purpose=purpose, schema=answer, scope=scope)
+            answered = True
+        finally:
+            scope.tell(AgentFinished(run_id=run_id, agent=purpose, role=role, answered=answered))
         return ModelAnswer(value=given.data, model=given.model)

@@ -19,6 +19,7 @@ _LINES = {
     "node_failed": lambda e: f"  {e.node} FAILED: {e.error}",
     "node_skipped": lambda e: f"  {e.node} skipped, it needs {e.because}",
     "node_progress": lambda e: f"  {e.node} {e.message}",
+    "agent_started": lambda e: f"  asking a model to {e.agent}",
     "model_call": lambda e: _model_call_line(e),
     "warning": lambda e: f"  {e.node} note: {e.message}",
     "error": lambda e: f"  error: {e.message} {e.advice}".rstrip(),

@@ -139,6 +139,23 @@ class NodeSkipped(_Event):
     because: str
 
 
+class AgentStarted(_Event):
+    """A model is being asked for something; it may take a while."""
+
+    kind: Literal["agent_started"] = "agent_started"
+    agent: str
+    """What for: `read the question`."""
+    role: str
+
+
+class AgentFinished(_Event):
+    kind: Literal["agent_finished"] = "agent_finished"
+    agent: str
+    role: str
+    answered: bool
+    """False when there is no answer that fits."""
+
+
 class ModelCalled(_Event):
     """A request to a language model is over, or its answer was taken from an earlier one."""
 
@@ -241,6 +258,8 @@ EngineEvent = Annotated[
     | NodeFinished
     | NodeFailed
     | NodeSkipped
+    | AgentStarted
+    | AgentFinished
     | ModelCalled
     | TextDelta
     | TextMessage

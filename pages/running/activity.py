@@ -119,6 +119,12 @@ class Activity:
         self._close(self._waiting, event.at)
         self._open("plan", "Making a plan", event.at)
 
+    def _on_agent_started(self, event: Any) -> None:
+        self._open(f"agent_{event.agent}", f"Asking a model to {event.agent}", event.at)
+
+    def _on_agent_finished(self, event: Any) -> None:
+        self._close(f"agent_{event.agent}", event.at, state="complete" if event.answered else "error")
+
     def _on_run_started(self, event: Any) -> None:
         self._rest(event.at)
         self._working_at = event.at

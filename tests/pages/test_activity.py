@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from engine.domain.events import (
+    AgentFinished,
+    AgentStarted,
     ErrorRaised,
     NodeFailed,
     NodeFinished,
@@ -183,3 +185,15 @@ def test_the_clock_of_a_resumed_run_leaves_out_what_lay_between():
     more = timed(*[(0, queued)] * 5, (45, RunResumed(run_id="r", kept=[])), (45, queued), (46, started),
                  (48, RunFinished(run_id="r", status="succeeded", usage=Usage())))[5:]  # fmt: skip
     assert activity.read(more).elapsed == 8
+
+
+def test_while_a_model_is_asked_it_is_said_what_for():
+    asked = AgentStarted(run_id="r", agent="read the question", role="reasoning")
+    activity = Activity().read(
+        numbered(RunQueued(run_id="r", question="q"), RouteChosen(run_id="r", route=ROUTE), asked)
+    )
+    assert "Asking a model to read the question" in activity.current
+    over = AgentFinished(run_id="r", agent="read the question", role="reasoning", answered=False)
+    activity.read([over.model_copy(update={"seq": 9, "at": at(9)})])
+    assert "Asking" not in activity.current
+    assert activity.lines["agent_read the question"].state == "error"
