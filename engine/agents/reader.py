@@ -107,7 +107,9 @@ class QuestionReader:
             made = by_rules()
         except PlanError as err:
             refused = err
-        if not profiles or (made is not None and not doubts_of(made.plan)):
+        # What a model read the rules may not follow: they would go on from the words and lose what it made of them.
+        follows = before is not None and bool(before.told)
+        if not profiles or (made is not None and not follows and not doubts_of(made.plan)):
             return _made_or(made, refused)
         first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
         try:

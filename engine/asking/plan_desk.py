@@ -98,7 +98,7 @@ class PlanDesk:
             own = goes_alone(old, goal, self.registry, values)  # and what is kept for a tool would go to all its steps
             picked = before if own else chosen_now(before, chosen or {}, self.registry)
             analysis = analysis or record.analysis
-            if picked and not analysis and len(old.analysis) == 1:
+            if picked and not analysis and len(old.analysis) == 1 and not old.told:
                 analysis = old.analysis[0].id  # another column is chosen for what was proposed, not something else
             profiles = self.corrections.profile([Path(path) for path in record.data])
             record = record.model_copy(
@@ -125,7 +125,12 @@ class PlanDesk:
         values = fresh.get(node.tool, {}) if node is not None else {}
         if goes_alone(old, goal, self.registry, values):
             return set_for_goal(old, goal, values, self.registry)
-        made = self.maker.for_run(record, profiles).plan
+        made = self.maker.for_run(record, profiles, old.told).plan
+        if made.told:  # who read it, and what is to be known of that, is still true
+            notes, warnings = (
+                dict.fromkeys([*new, *was]) for new, was in ((made.notes, old.notes), (made.warnings, old.warnings))
+            )
+            made = made.model_copy(update={"notes": [*notes], "warnings": [*warnings]})
         plan = kept_by_hand(old, made, record.chosen, self.registry)
         kept = others_kept(old, plan, goal, values, self.registry) if values else plan
         return kept or set_for_goal(old, goal, values, self.registry)

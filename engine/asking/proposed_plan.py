@@ -21,6 +21,7 @@ from engine.domain.results import RunRecord
 from engine.domain.retrieval import ToolSearch
 from engine.memory.service import Memory
 from engine.planning.planner import Planner
+from engine.planning.told.goals import ToldPlan
 from engine.ports.runs import RunStore
 from engine.retrieval.service import ToolFinder
 from engine.toolbox.registry import ToolRegistry
@@ -84,7 +85,9 @@ class PlanMaker:
     reader: QuestionReader | None = None
     """Has a model read what the rules cannot, where there is one."""
 
-    def for_run(self, record: RunRecord, profiles: list[Profile]) -> ProposedPlan:
+    def for_run(
+        self, record: RunRecord, profiles: list[Profile], told: Mapping[str, Any] | None = None
+    ) -> ProposedPlan:
         """Make the plan of a run's question as its record asks for it; see `make`."""
         return self.make(
             record.question,
@@ -96,6 +99,7 @@ class PlanMaker:
             chosen=record.chosen,
             user=record.user,
             run_id=record.run_id,
+            told=told,
         )
 
     def make(
@@ -110,6 +114,7 @@ class PlanMaker:
         chosen: Mapping[str, Mapping[str, Any]] | None = None,
         user: str = "",
         run_id: str = "",
+        told: Mapping[str, Any] | None = None,
     ) -> ProposedPlan:
         """Recall what fits the question, find tools for it and make a plan that says what it took from memory.
 
@@ -126,6 +131,7 @@ class PlanMaker:
             chosen: tool -> parameter -> value that a person chose in place of what was proposed.
             run_id: the run that calls of models are counted for; "" for a plan that is only looked at.
             user: who asks; only what the same user settled is taken from memory.
+            told: what a model read from the question before (`TaskDag.told`), which stands unless an analysis is given.
 
         Raises:
             PlanError: when the question cannot be planned, or a change does not fit.
@@ -155,7 +161,9 @@ class PlanMaker:
             chosen=chosen,
             earlier=plans[1:],
         )
-        if self.reader is None or analysis or chosen:  # what a person chose needs no second reader
+        if told and not analysis:
+            made = self.planner.plan_told(question, profiles, ToldPlan.model_validate(told), chosen)
+        elif self.reader is None or analysis or chosen:  # what a person chose needs no second reader
             made = by_rules()
         else:
             near = [tool.name for tool in found.tools if tool.runnable] if found else []

@@ -183,6 +183,9 @@ class TaskDag(Value):
     by itself."""
     not_answered: list[str] = []
     """Requests of the question that this plan leaves out, each with the reason."""
+    told: dict[str, Any] = {}
+    """What somebody other than the rules read from the question (see `engine.planning.told`): what is chosen otherwise
+    changes that, and no second reading takes its place. Empty for a plan of the rules."""
 
     def node(self, node_id: str) -> TaskNode | None:
         """Return the node with this id, or None."""

@@ -108,15 +108,19 @@ class Planner:
             return list(dict.fromkeys(c.bound.spec.name for c in found if c.bound is not None))
         return []
 
-    def plan_told(self, question: str, profiles: list[Profile], told: ToldPlan) -> PlanProposal:
+    def plan_told(
+        self, question: str, profiles: list[Profile], told: ToldPlan, chosen: Choices | None = None
+    ) -> PlanProposal:
         """Return the plan of goals that somebody else has read from the question (see `engine.planning.told`).
+
+        What a person has chosen (tool -> parameter -> value) goes before what was told.
 
         Raises:
             PlanError: where a goal does not fit catalogue or data; `details["issues"]` lists what is wrong.
             DataError: when none of the files can be used.
         """
         question = " ".join(question.split())
-        plan = plan_told(question, profiles, self._data(profiles), told, self._catalogue, self._assembler)
+        plan = plan_told(question, profiles, self._data(profiles), told, self._catalogue, self._assembler, chosen or {})
         return PlanProposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
 
     def suggest(self, profiles: list[Profile], previous: TaskDag | None = None, *, wanted: int = 3) -> list[str]:

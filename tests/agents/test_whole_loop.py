@@ -96,6 +96,12 @@ def test_code_is_read_by_a_person_written_anew_and_told(open_engine, tmp_path):
         assert view.report.in_words.text == "Der Median ist hoeher."
         assert [doubt.text for doubt in view.report.doubts] == ["A ratio without an interval."]
         assert view.record.usage.model_calls == len(server.asked)
+        begun, over = (
+            [e.agent for e in engine.events(run) if e.kind == kind] for kind in ("agent_started", "agent_finished")
+        )
+        assert begun == over
+        assert begun[0] == "read the question"
+        assert {"put the answer in words", "review the result"} <= {*begun}
         assert engine.verify(run).ok
         assert {record.tool.name: record.state for record in engine.written.records()}[node.tool] == "worked"
 
@@ -135,3 +141,34 @@ def test_a_command_shows_the_code_and_waits_until_it_is_told_to_run_it(open_engi
         assert main(["resume", run_id, *place]) == 2
         assert main(["resume", run_id, "--run-written-code", *place]) == 0
         assert "times that of control" in capsys.readouterr().out
+
+
+class Reader(Analyst):
+    """A model that reads a question with rows, which the rules cannot."""
+
+    def _answer(self, system: str, asked: str) -> dict[str, Any]:
+        if not system.startswith("You read questions"):
+            return super()._answer(system, asked)
+        params = {"value": "growth", "group": "treatment", "treated": "treated", "control": "control"}
+        rows = [{"column": "height", "op": "<", "values": [55]}]
+        return {"goals": [{"analysis": "compare_groups", "tool": "compare_groups", "params": params, "rows": rows}]}
+
+
+def test_what_a_person_chooses_changes_that_and_nothing_else_of_what_a_model_read(open_engine, tmp_path):
+    path = write_growth(tmp_path / "growth.csv")
+    with serving() as server:
+        server.otherwise = Reader()
+        engine = open_engine(starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}})
+        run = engine.ask("Wachsen die Behandelten unter 55 cm schneller?", [path], auto_approve=False)
+        engine.wait(run)
+        before, asked = engine.view(run).plan, len(server.asked)
+        after = engine.replan(run, chosen={"compare_groups": {"value": "height"}})
+        rows, answer = (next(n for n in after.nodes if n.tool == tool) for tool in ("filter_rows", "compare_groups"))
+        assert rows.params["condition"] == "`height` < 55"
+        assert (answer.params["value"], answer.params["treated"]) == ("height", "treated")
+        assert set(before.notes) <= set(after.notes), "who read it is still said"
+        turned = engine.replan(run, chosen={"compare_groups": {"treated": "control", "control": "treated"}})
+        answer = next(n for n in turned.nodes if n.tool == "compare_groups")
+        assert (answer.params["value"], answer.params["treated"]) == ("height", "control"), "choices add up"
+        assert any(n.tool == "filter_rows" for n in turned.nodes)
+        assert len(server.asked) == asked, "no model is asked again"

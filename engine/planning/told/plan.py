@@ -23,7 +23,7 @@ from engine.planning.formulas.views import view
 from engine.planning.making.assemble import Assembler
 from engine.planning.making.finish import finished
 from engine.planning.naming.mention import ColumnMention
-from engine.planning.reading.reading import Reading, Request, Restriction
+from engine.planning.reading.reading import Choices, Reading, Request, Restriction
 from engine.planning.tables.sheets import Data, Made
 from engine.planning.telling.near import near
 from engine.planning.told.check import level_text, require_told
@@ -38,7 +38,13 @@ _NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]+`|[^\W\d]\w*")
 
 
 def plan_told(
-    question: str, profiles: list[Profile], data: Data, told: ToldPlan, catalogue: Catalogue, assembler: Assembler
+    question: str,
+    profiles: list[Profile],
+    data: Data,
+    told: ToldPlan,
+    catalogue: Catalogue,
+    assembler: Assembler,
+    chosen: Choices,
 ) -> TaskDag:
     """Return the plan of goals that were told.
 
@@ -49,6 +55,7 @@ def plan_told(
         told: the goals.
         catalogue: what can be asked and done.
         assembler: adds the steps.
+        chosen: tool -> parameter -> value that a person chose in place of what was told.
 
     Raises:
         PlanError: where a goal does not fit catalogue or data; `details["issues"]` says each thing that is wrong.
@@ -57,15 +64,17 @@ def plan_told(
     require_told(told, question, data, catalogue)
     if not told.goals:
         raise PlanError(" ".join(told.not_answered))
-    goals = [_candidate(goal, data, catalogue) for goal in told.goals]
+    goals = [_candidate(_as_chosen(goal, chosen, catalogue), data, catalogue) for goal in told.goals]
     if unfit := list(_unfit(goals)):
         raise PlanError(f"The goals that were told do not fit: {unfit[0]}", details={"issues": unfit})
     # Bound without the question's words: whoever told the goals has read them, and a second reading would contradict.
-    made = assembler.begin(_silent([]), data, functools.partial(near, _silent([]), data, catalogue.embed))
+    silent = replace(_silent([]), chosen=chosen)
+    made = assembler.begin(silent, data, functools.partial(near, silent, data, catalogue.embed))
     assembler.answer_all(goals, made)
     made.not_answered += told.not_answered
     made.reading = _as_quoted(question, told)
-    return finished(catalogue, goals, goals, made, profiles, told=True)
+    plan = finished(catalogue, goals, goals, made, profiles, told=True)
+    return plan.model_copy(update={"told": told.model_dump(mode="json", exclude_defaults=True)})
 
 
 def with_columns(data: Data, columns: Iterable[ToldColumn]) -> Data:
@@ -107,6 +116,15 @@ def _from_the_file(formula: str, earlier: Mapping[str, str]) -> str:
         return match[0] if known is None else f"({known})"
 
     return _NAMES.sub(whole, formula)
+
+
+def _as_chosen(goal: ToldGoal, chosen: Choices, catalogue: Catalogue) -> ToldGoal:
+    """Return a goal with what a person chose for its step; levels of a column that is another now are forgotten."""
+    own, spec = chosen.get(goal.tool, {}), catalogue.registry.get(goal.tool)
+    other = {name for name, value in own.items() if value != goal.params.get(name)}
+    lost = {param.name for param in spec.params if param.of in other}
+    kept = {name: value for name, value in goal.params.items() if name not in lost}
+    return goal.model_copy(update={"params": {**kept, **own}})
 
 
 def _candidate(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Candidate:
