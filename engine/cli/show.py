@@ -34,7 +34,7 @@ def _model_call_line(event: Any) -> str:
     cost = "" if event.usd is None else f", ${event.usd:.4f}"
     how = "from an earlier call" if event.cached else f"{event.tokens:,} tokens{cost}, {event.seconds:.1f} s"
     wrong = "" if event.outcome == "answered" else f", {event.outcome}"
-    return "; ".join([f"  {event.model} for {event.purpose}: {how}{wrong}", *event.notes])
+    return "; ".join([f"  {event.model}, to {event.purpose}: {how}{wrong}", *event.notes])
 
 
 def event_line(event: EngineEvent) -> str:
