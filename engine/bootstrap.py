@@ -9,20 +9,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from engine.adapters.embedding import load_embedder
 from engine.adapters.process_profiler import ProcessProfiler
 from engine.adapters.process_sandbox import PRELOAD, PRELOAD_SINGLE_CELL, ProcessSandbox
 from engine.adapters.system import RandomIds, SystemClock, environment
 from engine.adapters.warm_up import compiled_cache
-from engine.agents.by_models import ByModels
-from engine.agents.coder import Coder
-from engine.agents.mender import StepMender
-from engine.agents.opinion import RouteOpinion
-from engine.agents.reader import QuestionReader
-from engine.agents.reviewer import RunReviewer
-from engine.agents.writer import AnswerWriter
 from engine.asking.corrections import Corrections
 from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
@@ -63,12 +56,9 @@ from engine.runs.requests import RequestWatcher
 from engine.settings import Settings
 from engine.steps.ending import Ending
 from engine.steps.executor import Executor
-from engine.steps.mending import Mending
 from engine.steps.remember import Remembering
-from engine.steps.second_reading import SecondReading
 from engine.strategies.dag import DagStrategy
 from engine.strategies.proposing import Proposing
-from engine.strategies.react.by_model import ModelDriver
 from engine.strategies.react.loop import by_words
 from engine.strategies.react.sources import all_lookups
 from engine.strategies.react.strategy import ReactStrategy
@@ -90,6 +80,13 @@ from storage.tools.written import DuckWritten
 from storage.vectors.shipped import ShippedVectors
 from storage.vectors.store import LanceVectors
 from storage.workspace import Workspace, is_only_readable
+
+if TYPE_CHECKING:
+    from engine.agents.opinion import RouteOpinion
+    from engine.agents.reader import QuestionReader
+    from engine.steps.mending import Mending
+    from engine.steps.second_reading import SecondReading
+    from engine.strategies.react.by_model import ModelDriver
 
 WARMING_PATIENCE = 30.0
 """Seconds that closing waits for what is being loaded; each part takes a few."""
@@ -367,6 +364,17 @@ def make_agents(
     """Return what models do, as the settings allow it."""
     if not any(models.roster.values()):
         return Agents()
+    # Without a model none of this is imported.
+    from engine.agents.by_models import ByModels
+    from engine.agents.coder import Coder
+    from engine.agents.mender import StepMender
+    from engine.agents.opinion import RouteOpinion
+    from engine.agents.reader import QuestionReader
+    from engine.agents.reviewer import RunReviewer
+    from engine.agents.writer import AnswerWriter
+    from engine.steps.mending import Mending
+    from engine.steps.second_reading import SecondReading
+    from engine.strategies.react.by_model import ModelDriver
 
     def scope(run_id: str) -> Scope:
         if not run_id:

@@ -6,9 +6,8 @@ import functools
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from engine.agents.reader import QuestionReader
 from engine.asking.conversation import plans_before
 from engine.asking.domains import domains_of
 from engine.asking.edits import set_params
@@ -25,6 +24,9 @@ from engine.planning.told.goals import ToldPlan
 from engine.ports.runs import RunStore
 from engine.retrieval.service import ToolFinder
 from engine.toolbox.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from engine.agents.reader import QuestionReader
 
 _log = logging.getLogger(__name__)
 _Made = TypeVar("_Made")

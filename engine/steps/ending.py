@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from engine.domain.events import ClaimChecked, RunFinished, WarningRaised
 from engine.domain.report import Report
@@ -15,9 +16,11 @@ from engine.knowledge.grounding.checker import ClaimChecker
 from engine.runs.records import RunRecords
 from engine.steps.grounder import ground_claims, ground_findings
 from engine.steps.remember import Remembering
-from engine.steps.second_reading import SecondReading
 from engine.steps.synthesizer import synthesize
 from engine.toolbox.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from engine.steps.second_reading import SecondReading
 
 _log = logging.getLogger(__name__)
 ANSWERED = ("succeeded", "partial")

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engine.domain.events import (
     NodeFailed,
@@ -27,14 +27,16 @@ from engine.errors import ModelUnavailable, PlanError, SandboxUnavailable
 from engine.ports.cancel import CancelToken
 from engine.ports.sandbox import Job, Limits, Sandbox
 from engine.runs.records import RunRecords
-from engine.steps.mending import Failure, Mending
-from engine.steps.repairs import repair
+from engine.steps.repairs import Failure, repair
 from engine.steps.reuse import repaired, reused
 from engine.steps.step_inputs import Given, copy_into, given_to
 from engine.steps.step_outputs import Collector
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.script import cache_key, step_script
 from engine.trees import LEFTOVER, remove_tree
+
+if TYPE_CHECKING:
+    from engine.steps.mending import Mending
 
 OUTPUT_CHUNK = 8_000
 """Characters of stdout or stderr that one event may carry."""

@@ -15,16 +15,9 @@ from engine.domain.plan import TaskNode
 from engine.domain.profile import Profile
 from engine.domain.results import NodeResult
 from engine.domain.toolspec import Repair, ToolSpec, WrittenTool
+from engine.steps.repairs import Failure
 from engine.toolbox.shelf import Shelf
 from engine.toolbox.written import spec_of
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A try that failed."""
-
-    spec: ToolSpec
-    error: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from engine.domain.toolspec import Repair, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A try that failed."""
+
+    spec: ToolSpec
+    error: str
 
 
 def repair(spec: ToolSpec, error: str, params: Mapping[str, Any], spent: Sequence[Repair]) -> Repair | None:

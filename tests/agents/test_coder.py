@@ -14,7 +14,8 @@ from engine.domain.plan import TaskNode
 from engine.domain.results import NodeResult
 from engine.errors import PlanError
 from engine.planning.planner import Planner
-from engine.steps.mending import Failure, Mending
+from engine.steps.mending import Mending
+from engine.steps.repairs import Failure
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.shelf import Shelf
 from engine.toolbox.written import spec_of
