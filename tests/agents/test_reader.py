@@ -201,3 +201,16 @@ def test_without_an_answer_the_rules_stand_and_it_is_said(profile):
     reader = QuestionReader(Away(), Planner(registry), registry)
     assert reader.unless_sure(lambda: doubtful, "Do they grow?", [profile], [], None, faults) is doubtful
     assert "the server is away" in faults[0]
+
+
+def test_what_goes_on_from_a_question_that_a_model_read_is_read_by_one_too(profile):
+    models, registry = Scripted(FIT), builtin_tools()
+    reader = QuestionReader(models, Planner(registry), registry)
+    before = sure(profile).plan
+    told = before.model_copy(update={"told": {"goals": [{"tool": "compare_groups"}]}})
+    rules = sure(profile)
+    question = "Do treated plants grow more?"
+    assert reader.unless_sure(lambda: rules, question, [profile], [], before, []) is rules
+    assert not models.asked
+    reader.unless_sure(lambda: rules, question, [profile], [], told, [])
+    assert len(models.asked) == 1
