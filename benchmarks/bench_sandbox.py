@@ -45,6 +45,7 @@ print(cells.obsm["X_umap"].shape, round(time.monotonic() - began, 2))
 
 def step(sandbox: ProcessSandbox, code: str) -> tuple[float, float]:
     """Run one step; return (overhead, whole time) in milliseconds, the overhead measured from outside."""
+    sandbox._places.scratch.mkdir(exist_ok=True)  # made by the first job's workdir, as the executor does
     workdir = Path(tempfile.mkdtemp(dir=sandbox._places.scratch))
     began = time.perf_counter()
     job = Job(id="bench", code=code, workdir=workdir, limits=Limits(seconds=300))
