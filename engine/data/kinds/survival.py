@@ -62,7 +62,7 @@ def _survival(table: TableFound, frame: Frame) -> list[TypeGuess]:
         )
     elif event.name.lower().startswith("cens") and event.kind in ("integer", "boolean"):
         table.warnings.append(
-            f"{table.name}: {event.name!r} may mean `censored` or `the event was seen` by its 1 "
+            f"{table.name}: {event.name!r} may mean by its 1 either “censored” or “the event was seen” "
             f"({event.levels.get('1', 0):,} rows); say which before believing a result."
         )
     return [
