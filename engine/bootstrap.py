@@ -227,7 +227,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     models = make_models(settings, roster, ModelCallsTwin() if read_only else DuckModelCalls(database), clock)
     locks = RunLocks()
     shelf = Shelf(DuckWritten(database), registry, clock)
-    agents = make_agents(settings, models, planner, registry, shelf, records, queue)
+    agents = make_agents(settings, models, planner, registry, shelf, records, queue, memory.episodic.lessons_on)
     executor.mending = agents.mending
     corrections = Corrections(DuckCorrections(database), profiler)
     titles = {spec.name: spec.title for spec in registry}
@@ -360,6 +360,7 @@ def make_agents(
     shelf: Shelf,
     records: RunRecords,
     queue: RunQueue,
+    lessons_on: Callable[[str], Sequence[str]],
 ) -> Agents:
     """Return what models do, as the settings allow it."""
     if not any(models.roster.values()):
@@ -394,7 +395,9 @@ def make_agents(
         reader=QuestionReader(asks, planner, registry, levels, writes, shelf)
         if settings.model_plans and reads
         else None,
-        mending=Mending(StepMender(asks), coder, shelf, looked_at) if settings.model_repairs and codes else None,
+        mending=Mending(StepMender(asks), coder, shelf, looked_at, lessons_on)
+        if settings.model_repairs and codes
+        else None,
         reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels))
         if settings.model_report and reads and judges
         else None,

@@ -117,6 +117,8 @@ class NodeRetried(_Event):
     attempt: int
     why: str
     changed: dict[str, Any] = {}
+    lesson: str = ""
+    """What a model that thought of the change takes from it for other data."""
 
 
 class NodeFinished(_Event):

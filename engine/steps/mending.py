@@ -29,6 +29,8 @@ class Mending:
     shelf: Shelf
     profiles: Callable[[str], Sequence[Profile]] = lambda run_id: ()
     """Run id -> what was found in its files."""
+    lessons: Callable[[str], Sequence[str]] = lambda tool: ()
+    """Tool -> what earlier repairs of its steps taught."""
 
     def again(
         self,
@@ -55,7 +57,8 @@ class Mending:
         """
         spec = failed[-1].spec
         if not self.shelf.has(spec.name):
-            fix = self.mender.repair(run_id, question, node, spec, result.params, result.error, spent)
+            lessons = self.lessons(spec.name)
+            fix = self.mender.repair(run_id, question, node, spec, result.params, result.error, spent, lessons)
             return (spec, fix) if fix is not None else None
         versions = [(self._tool(item.spec.name), item.error) for item in failed]
         tool = self.coder.rewrite(versions, question, self.profiles(run_id), run_id=run_id)

@@ -17,7 +17,7 @@ from engine.errors import EngineError, NotFoundError
 from engine.knowledge.entities import Entities
 from engine.knowledge.learning import learn_run
 from engine.knowledge.service import KnowledgeBase
-from engine.memory.episodes.lessons import Changer, episode_of, repair_sentences
+from engine.memory.episodes.lessons import Changer, episode_of, lessons_of, repair_sentences
 from engine.memory.service import Memory
 from engine.settings import Settings
 
@@ -104,9 +104,10 @@ class Remembering:
     def _episode(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
         assert view.plan is not None
         edits = [change for event in events if isinstance(event, PlanEdited) for change in event.changes]
-        repairs = repair_sentences((event for event in events if isinstance(event, NodeRetried)), view.plan)
+        retried = [event for event in events if isinstance(event, NodeRetried)]
+        repairs = repair_sentences(retried, view.plan)
         repaired: dict[tuple[str, str], Changer] = {
-            (event.node, name): "repair" for event in events if isinstance(event, NodeRetried) for name in event.changed
+            (event.node, name): "repair" for event in retried for name in event.changed
         }
         by_hand = edited_params(events) | set_with_the_question(view) | settled_by_a_user(view.plan)
         edited: dict[tuple[str, str], Changer] = dict.fromkeys(by_hand, "edit")
@@ -121,6 +122,7 @@ class Remembering:
             edits=edits,
             repairs=repairs,
             changed={**edited, **repaired},
+            learned=lessons_of(retried),
         )
 
 

@@ -9,7 +9,7 @@ import pytest
 from engine.agents.prompt_files import load_prompt
 
 REVIEWED = {
-    "mend_step": "f6426ddb24d6",
+    "mend_step": "016090ad627d",
     "next_lookup": "b155f88f1f87",
     "read_question": "8247ca79e211",
     "review_run": "4e6966811de3",
