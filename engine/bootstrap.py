@@ -235,17 +235,19 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     maker = PlanMaker(planner, memory, finder, registry, store, agents.reader)
     router = Router(embeddings.embedder.embed if embeddings else None, agents.opinion)
     react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner), agents.driver or by_words)
+    plans = PlanDesk(records, queue, locks, corrections, maker, registry)
     orchestrator = Orchestrator(
         records=records,
         queue=queue,
         locks=locks,
-        plans=PlanDesk(records, queue, locks, corrections, maker, registry),
+        plans=plans,
         proposing=Proposing(records, corrections, router, react, maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps, shelf),
         ending=Ending(
             records, registry, knowledge.claims, remembering, finder.forget_usage, models.usage, agents.reading
         ),
     )
+    revise_by(agents.reader, settings.model_revisions, orchestrator)
 
     def forget(run_id: str) -> None:
         remembering.forget(run_id)
@@ -398,12 +400,22 @@ def make_agents(
         mending=Mending(StepMender(asks), coder, shelf, looked_at, lessons_on)
         if settings.model_repairs and codes
         else None,
-        reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels))
+        reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels), settings.model_revisions)
         if settings.model_report and reads and judges
         else None,
         opinion=RouteOpinion(asks) if models.has("fast") else None,
         driver=ModelDriver(asks, levels) if reads else None,
     )
+
+
+def revise_by(reader: QuestionReader | None, most: int, orchestrator: Orchestrator) -> None:
+    """Have plans revised by the reader, so many times at most."""
+    if reader is None or not most:
+        return
+    from engine.strategies.revising import Revising
+
+    revising = Revising(reader, orchestrator.plans, most)
+    orchestrator.revising, orchestrator.ending.when_doubted = revising, revising.after_review
 
 
 def make_embeddings(settings: Settings, vectors: LanceVectors) -> CachedEmbeddings | None:

@@ -61,6 +61,9 @@ class Settings(BaseSettings):
     """Have a model write code for what no tool does; it is shown before it runs, also with `--yes`."""
     model_repairs: bool = True
     """Have a model look at steps that fail and that no declared repair helps."""
+    model_revisions: int = Field(default=2, ge=0, le=10)
+    """How often a plan is revised by a model after steps failed or its result was held to be wrong, and the plain words
+    of a report after something was held against them; 0 is never."""
     model_report: bool = True
     """Have models put answers in plain words and doubt finished runs."""
     model_cache: bool = True

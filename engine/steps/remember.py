@@ -103,7 +103,12 @@ class Remembering:
 
     def _episode(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
         assert view.plan is not None
-        edits = [change for event in events if isinstance(event, PlanEdited) for change in event.changes]
+        edits = [
+            change
+            for event in events
+            if isinstance(event, PlanEdited) and event.by == "person"
+            for change in event.changes
+        ]
         retried = [event for event in events if isinstance(event, NodeRetried)]
         repairs = repair_sentences(retried, view.plan)
         repaired: dict[tuple[str, str], Changer] = {
@@ -152,7 +157,9 @@ def settled_by_a_user(plan: TaskDag) -> set[tuple[str, str]]:
 def edited_params(events: Sequence[EngineEvent]) -> set[tuple[str, str]]:
     """Return (step, parameter) for everything a user changed between the proposed plan and the approved one."""
     proposed = next((event.plan for event in events if event.kind == "plan_proposed"), None)
-    last = next((event.plan for event in reversed(events) if isinstance(event, PlanEdited)), None)
+    last = next(
+        (event.plan for event in reversed(events) if isinstance(event, PlanEdited) and event.by == "person"), None
+    )
     if proposed is None or last is None:
         return set()
     changed: set[tuple[str, str]] = set()
