@@ -56,7 +56,8 @@ def ask(options: argparse.Namespace) -> int:
         if record.status == "awaiting_approval":
             view = engine.view(run_id)
             if not options.quiet:
-                say(plan_text(view.plan, engine.briefs(view.plan, view.profiles)), to=sys.stderr)
+                estimate = engine.model_estimate(view.plan, view.profiles)
+                say(plan_text(view.plan, engine.briefs(view.plan, view.profiles), estimate), to=sys.stderr)
             asks = not options.yes and not options.json and sys.stdin.isatty()
             if not _code_may_run(engine, view.plan, options, asks=asks):
                 return _code_waits(run_id)
