@@ -27,6 +27,7 @@ from engine.planning.making.finish import PlanProposal, doubts_of
 from engine.planning.planner import Planner
 from engine.planning.told.check import without_values
 from engine.planning.told.goals import ToldGoal, ToldPlan
+from engine.planning.told.unheard import unheard
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.shelf import Shelf
 
@@ -92,7 +93,7 @@ class QuestionReader:
         faults: list[str],
         run_id: str = "",
     ) -> PlanProposal:
-        """Return the plan of the rules where they leave nothing open, else what the model reads; without it, theirs.
+        """Return the plan of the rules where they leave nothing open or overheard, else what the model reads or theirs.
 
         Args:
             by_rules: makes the plan of the rules, or raises why it cannot.
@@ -114,7 +115,7 @@ class QuestionReader:
             refused = err
         # What a model read the rules may not follow: they would go on from the words and lose what it made of them.
         follows = before is not None and bool(before.told)
-        if not profiles or (made is not None and not follows and not doubts_of(made.plan)):
+        if not profiles or (made is not None and not follows and not self._doubts(made.plan, profiles)):
             return _made_or(made, refused)
         first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
         try:
@@ -128,6 +129,10 @@ class QuestionReader:
         except ModelUnavailable as err:
             faults.append(f"No model could read the question ({err.message}); it was read by rules alone.")
         return _made_or(made, refused)
+
+    def _doubts(self, plan: TaskDag, profiles: Sequence[Profile]) -> bool:
+        """Say whether a plan of the rules leaves something open, or may have overheard something."""
+        return bool(doubts_of(plan) or unheard(plan, profiles, self.registry))
 
     def _with_turned_sides(self, read: PlanProposal, rules: TaskDag) -> PlanProposal:
         """Return what a model read, with a warning where the rules had the same two groups the other way round."""

@@ -41,11 +41,8 @@ def read_plan(path: Path | str) -> TaskDag:
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         if isinstance(document, dict):
-            for told in (
-                "structure",
-                "goals",
-                "model_estimate",
-            ):  # what was found in the files and what it means: no part of the plan
+            # What was found in the files, what it means and what it may cost: no part of the plan.
+            for told in ("structure", "goals", "model_estimate"):
                 document.pop(told, None)
         return TaskDag.model_validate(document)
     except OSError as err:
