@@ -247,7 +247,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
             records, registry, knowledge.claims, remembering, finder.forget_usage, models.usage, agents.reading
         ),
     )
-    revise_by(agents.reader, settings.model_revisions, orchestrator)
+    revise_by(agents, settings, orchestrator)
 
     def forget(run_id: str) -> None:
         remembering.forget(run_id)
@@ -397,7 +397,7 @@ def make_agents(
         reader=QuestionReader(asks, planner, registry, levels, writes, shelf)
         if settings.model_plans and reads
         else None,
-        mending=Mending(StepMender(asks), coder, shelf, looked_at, lessons_on)
+        mending=Mending(StepMender(asks), coder, shelf, looked_at, lessons_on, settings.model_code_held)
         if settings.model_repairs and codes
         else None,
         reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels), settings.model_revisions)
@@ -408,13 +408,15 @@ def make_agents(
     )
 
 
-def revise_by(reader: QuestionReader | None, most: int, orchestrator: Orchestrator) -> None:
-    """Have plans revised by the reader, so many times at most."""
-    if reader is None or not most:
+def revise_by(agents: Agents, settings: Settings, orchestrator: Orchestrator) -> None:
+    """Have plans revised by what models do, as the settings allow it."""
+    reader = agents.reader if settings.model_revisions else None
+    mending = agents.mending if settings.model_code_held else None
+    if reader is None and mending is None:
         return
     from engine.strategies.revising import Revising
 
-    revising = Revising(reader, orchestrator.plans, most)
+    revising = Revising(reader, orchestrator.plans, settings.model_revisions, mending)
     orchestrator.revising, orchestrator.ending.when_doubted = revising, revising.after_review
 
 

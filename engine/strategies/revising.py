@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from engine.agents.reader import QuestionReader
 from engine.asking.edits import changes_between
@@ -16,10 +17,13 @@ from engine.asking.plan_desk import PlanDesk
 from engine.domain.events import PlanEdited, PlanRevised, WarningRaised
 from engine.domain.plan import TaskDag
 from engine.domain.report import Report
-from engine.domain.results import DONE, RunRecord
+from engine.domain.results import DONE, NodeResult, RunRecord
 from engine.domain.run_view import RunView
 from engine.errors import ModelUnavailable, PlanError
 from engine.strategies.revised_plan import beside, new_steps
+
+if TYPE_CHECKING:
+    from engine.steps.mending import Mending
 
 BY = "the rules, for a run that approves itself"
 
@@ -28,10 +32,12 @@ BY = "the rules, for a run that approves itself"
 class Revising:
     """Revises plans that ran."""
 
-    reader: QuestionReader
+    reader: QuestionReader | None
     plans: PlanDesk
     most: int
-    """Times that the plan of a question is revised at most."""
+    """Times that the plan of a question is read anew at most."""
+    mending: Mending | None = None
+    """Writes code anew where a person has to read it before it runs; how often, the coder knows."""
 
     def after_failure(self, record: RunRecord) -> RunRecord | None:
         """Have the plan of a run revised whose steps failed; return the run where it goes on with it, else None."""
@@ -39,6 +45,10 @@ class Revising:
         failed = [result for result in view.results.values() if result.status == "failed"]
         failed = [result for result in failed if view.plan and view.plan.node(result.node)]
         why = [f"Step {result.node} ({result.tool}) failed: {result.error.strip()}" for result in failed]
+        anew = self._with_code_anew(view, failed)
+        if anew is not None:
+            self._as_a_run(view, anew, why)
+            return None
         plan = self._revised(view, why)
         if plan is None:
             return None
@@ -58,7 +68,7 @@ class Revising:
     def _revised(self, view: RunView, why: Sequence[str]) -> TaskDag | None:
         """Return another plan that can run or asks a person, or None; what stands in its way is told in the run."""
         run_id, ran = view.record.run_id, view.plan
-        if not why or ran is None or view.record.revisions >= self.most:
+        if self.reader is None or not why or ran is None or view.record.revisions >= self.most:
             return None
         try:
             read = self.reader.revise(ran, view.profiles, why, run_id=run_id).plan
@@ -68,11 +78,52 @@ class Revising:
             if not plan.unanswered():
                 self.plans.require_runnable(plan)
         except (PlanError, ModelUnavailable) as err:
-            message = f"The plan was not revised by a model: {err.message}"
-            self.plans.records.log.emit(WarningRaised(run_id=run_id, message=message))
+            self._tell(run_id, f"The plan was not revised by a model: {err.message}")
             return None
         told = [f"A model revised this plan after another had run. {text}" for text in why]
         return plan.model_copy(update={"warnings": [*told, *plan.warnings]})
+
+    def _with_code_anew(self, view: RunView, failed: Sequence[NodeResult]) -> TaskDag | None:
+        """Return the plan with other code in the place of code that failed, for a person to read; None without any."""
+        plan, run_id = view.plan, view.record.run_id
+        if self.mending is None or plan is None:
+            return None
+        tools = dict[str, str]()
+        for result in failed:
+            if not self.mending.shelf.has(result.tool):
+                continue
+            try:
+                tool = self.mending.anew(self._versions(view.record, result.node), plan.question, run_id)
+            except (PlanError, ModelUnavailable) as err:
+                self._tell(run_id, f"The code of step {result.node} was not written anew: {err.message}")
+                continue
+            tools |= {result.node: tool.name} if tool is not None else {}
+        if not tools:
+            return None
+        nodes = [
+            node.model_copy(update={"tool": tools[node.id], "tools_needed": [tools[node.id]]})
+            if node.id in tools
+            else node
+            for node in plan.nodes
+        ]
+        told = f"The code of {', '.join(tools)} failed and was written anew: read it before it runs."
+        return plan.model_copy(update={"nodes": nodes, "warnings": [told, *plan.warnings]})
+
+    def _versions(self, record: RunRecord, node_id: str) -> list[tuple[str, str]]:
+        """Return the code of a step that failed in this run and those it comes from, the newest last, each with why."""
+        assert self.mending is not None
+        found = list[tuple[str, str]]()
+        while True:
+            result = self.plans.records.store.results(record.run_id).get(node_id)
+            if result is None or result.status != "failed" or not self.mending.shelf.has(result.tool):
+                return found[::-1]
+            found.append((result.tool, result.error))
+            if not record.parent:
+                return found[::-1]
+            record = self.plans.records.stored(record.parent)
+
+    def _tell(self, run_id: str, message: str) -> None:
+        self.plans.records.log.emit(WarningRaised(run_id=run_id, message=message))
 
     def _going_on(self, view: RunView, plan: TaskDag, why: list[str]) -> RunRecord:
         """Store a revised plan as the run's newest and let it run."""

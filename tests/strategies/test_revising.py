@@ -157,3 +157,37 @@ def test_killed_while_it_went_on_a_run_resumes_with_the_revised_plan(asked):
     view = engine.view(run)
     assert (view.record.status, view.plan.version, view.record.revisions) == ("succeeded", 2, 1)
     assert len(events(engine, run, "node_started")) == done
+
+
+RIGHT = WRITTEN | {"code": FAILS.replace('medians["Treated"]', 'medians["treated"]')}
+
+
+def test_code_that_is_written_anew_waits_to_be_read_as_the_first_did(asked):
+    model = Answering(read=[FIRST, SECOND], code=[WRITTEN, RIGHT])
+    engine, run = asked(model, model_repairs=True)
+    assert engine.record(run).status == "partial"
+    (told,) = events(engine, run, "plan_revised")
+    waits = engine.view(told.run)
+    assert (told.run != run, waits.record.status) == (True, "awaiting_approval")
+    (node,) = [node for node in waits.plan.nodes if node.tool != "compare_groups"]
+    assert node.tool != engine.view(run).plan.node(node.id).tool
+    assert engine.written.record(node.tool).state == "draft"
+    assert any("written anew: read it" in warning for warning in waits.plan.warnings)
+    assert not any(result.tool == node.tool for result in engine.view(run).results.values()), "it has not run"
+    engine.approve(told.run)
+    engine.wait(told.run)
+    view = engine.view(told.run)
+    assert view.record.status == "succeeded"
+    assert view.results["n1"].status == "cached"
+
+
+def test_the_same_code_again_is_no_other_code_and_versions_of_earlier_runs_are_told(asked):
+    other = WRITTEN | {"code": FAILS.replace("Treated", "TREATED")}
+    model = Answering(read=[FIRST, SECOND], code=[WRITTEN, other, other])
+    engine, run = asked(model, model_repairs=True, model_revisions=0)
+    (told,) = events(engine, run, "plan_revised")
+    engine.approve(told.run)
+    engine.wait(told.run)
+    assert engine.record(told.run).status == "partial"
+    assert not events(engine, told.run, "plan_revised")
+    assert len(model.of("code")) == 3
