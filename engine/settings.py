@@ -60,7 +60,7 @@ class Settings(BaseSettings):
     model_code: bool = True
     """Have a model write code for what no tool does; it is shown before it runs, also with `--yes`."""
     model_code_held: bool = True
-    """Have code that a model writes anew, after what was read has failed, wait to be read too; false runs it at once."""
+    """Have code that a model writes anew, after what was read has failed, wait to be read; false runs it at once."""
     model_repairs: bool = True
     """Have a model look at steps that fail and that no declared repair helps."""
     model_revisions: int = Field(default=2, ge=0, le=10)

@@ -18,6 +18,8 @@ from engine.text.names import name_parts
 from engine.text.stems import stem
 
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w])")
+_USUAL = re.compile(r"\btable 1\b|\b95 ?(?:%|per ?cent)|\b(?:0\.05|5 ?%)", re.IGNORECASE)
+"""Numbers that name what is done anyway: the table of a sample, intervals of 95 %, a level of 5 %."""
 _PASSED_OVER = ("filler", "unused")
 _LONG = 4
 """A word has so many letters before it names a method: `t` and `auto` stand for too much."""
@@ -30,7 +32,7 @@ def unheard(plan: TaskDag, profiles: Sequence[Profile], tools: Iterable[ToolSpec
     Args:
         plan: made by the rules.
         profiles: its files.
-        tools: those of the catalogue, whose names and choices are methods.
+        tools: those of the catalogue, whose choices of a test or method are methods.
     """
     return [*_numbers(plan), *_times(plan, profiles), *_words(plan, profiles, tools)]
 
@@ -42,7 +44,8 @@ def _numbers(plan: TaskDag) -> Iterator[str]:
     for found in _NUMBER.finditer(plan.question):
         inside = any(start <= found.start() and found.end() <= end for start, end in heard)
         named = any(found[0] in name and name in plan.question for name in names)
-        if not (inside or named or found[0].replace(",", "") in used):
+        said = inside or named or found[0].replace(",", "") in used
+        if not said and not _USUAL.search(plan.question[max(0, found.start() - 6) : found.end() + 10]):
             yield f"The number {found[0]} has no part in the plan."
 
 
@@ -50,11 +53,12 @@ def _times(plan: TaskDag, profiles: Sequence[Profile]) -> Iterator[str]:
     """Yield the steps whose time is one of several columns that could be it, where the question names none."""
     named = {span.value.partition(" = ")[0] for span in plan.understood if span.taken_as not in _PASSED_OVER}
     columns = [column for profile in profiles for column in profile.column_profiles]
-    able = {column.name for column in columns if column.role("time") >= _ROLE and column.kind in ("integer", "number")}
+    able = {c.name: c.role("time") for c in columns if c.role("time") >= _ROLE and c.kind in ("integer", "number")}
+    used = named | {text for node in plan.nodes for value in node.params.values() for text in texts_of(value)}
     for taken in dict.fromkeys(str(node.params.get("time") or "") for node in plan.nodes):
-        if taken in able and taken not in named and len(able) > 1:
-            others = ", ".join(map(repr, sorted(able - {taken})))
-            yield f"The time could be {others} as well as {taken!r}."
+        others = [name for name, sure in able.items() if name not in used and sure >= able.get(taken, 1.0)]
+        if taken in able and taken not in named and others:
+            yield f"The time could be {', '.join(map(repr, others))} as well as {taken!r}."
 
 
 def _words(plan: TaskDag, profiles: Sequence[Profile], tools: Iterable[ToolSpec]) -> Iterator[str]:
@@ -75,9 +79,8 @@ def _names(column: ColumnProfile) -> list[str]:
 
 
 def _methods(tools: Iterable[ToolSpec]) -> Iterator[str]:
-    for spec in tools:
-        yield spec.name
-        yield from (text for param in spec.params for text in texts_of(param.choices))
+    choices = (param for spec in tools for param in spec.params if re.search("test|method|correct", param.name))
+    return (text for param in choices for text in texts_of(param.choices))
 
 
 def _stems(names: Iterable[str]) -> set[str]:
