@@ -82,8 +82,10 @@ from storage.vectors.store import LanceVectors
 from storage.workspace import Workspace, is_only_readable
 
 if TYPE_CHECKING:
+    from engine.agents.claim_reader import ClaimReader
     from engine.agents.opinion import RouteOpinion
     from engine.agents.reader import QuestionReader
+    from engine.agents.tool_ranker import ToolRanker
     from engine.steps.mending import Mending
     from engine.steps.second_reading import SecondReading
     from engine.strategies.react.by_model import ModelDriver
@@ -229,6 +231,8 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     shelf = Shelf(DuckWritten(database), registry, clock)
     agents = make_agents(settings, models, planner, registry, shelf, records, queue, memory.episodic.lessons_on)
     executor.mending = agents.mending
+    finder.order = agents.ranker or finder.order
+    knowledge.claims.reads = agents.claims or knowledge.claims.reads
     corrections = Corrections(DuckCorrections(database), profiler)
     titles = {spec.name: spec.title for spec in registry}
     remembering = Remembering(settings=settings, memory=memory, knowledge=knowledge, titles=titles)
@@ -352,6 +356,8 @@ class Agents:
     reading: SecondReading | None = None
     opinion: RouteOpinion | None = None
     driver: ModelDriver | None = None
+    claims: ClaimReader | None = None
+    ranker: ToolRanker | None = None
 
 
 def make_agents(
@@ -369,11 +375,13 @@ def make_agents(
         return Agents()
     # Without a model none of this is imported.
     from engine.agents.by_models import ByModels
+    from engine.agents.claim_reader import ClaimReader
     from engine.agents.coder import Coder
     from engine.agents.mender import StepMender
     from engine.agents.opinion import RouteOpinion
     from engine.agents.reader import QuestionReader
     from engine.agents.reviewer import RunReviewer
+    from engine.agents.tool_ranker import ToolRanker
     from engine.agents.writer import AnswerWriter
     from engine.steps.mending import Mending
     from engine.steps.second_reading import SecondReading
@@ -405,6 +413,8 @@ def make_agents(
         else None,
         opinion=RouteOpinion(asks) if models.has("fast") else None,
         driver=ModelDriver(asks, levels) if reads else None,
+        ranker=ToolRanker(asks) if settings.model_tools and models.has("fast") else None,
+        claims=ClaimReader(asks) if settings.model_claims and reads else None,
     )
 
 

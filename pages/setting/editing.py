@@ -1,4 +1,4 @@
-"""Changing models and budgets on the page: what is saved goes into the workspace's file and holds from the next start."""
+"""Changing models and budgets on the page: what is saved is in the workspace's file and holds from the next start."""
 
 from __future__ import annotations
 
@@ -26,8 +26,15 @@ def edit_models(engine: Engine) -> None:
 
     def fields(origins: Mapping[str, str]) -> dict[str, Any]:
         return {
-            name: st.text_input(
-                title, getattr(engine.settings, name), key=f"set_{name}", help=_CHAIN, disabled=origins[name] in _ABOVE
+            name: str(
+                st.text_input(
+                    title,
+                    getattr(engine.settings, name),
+                    key=f"set_{name}",
+                    help=_CHAIN,
+                    disabled=origins[name] in _ABOVE,
+                )
+                or ""
             ).strip()
             for name, title in titles.items()
         }

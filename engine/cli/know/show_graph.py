@@ -148,6 +148,7 @@ def check_document(found: Any) -> dict[str, Any]:
         "claims": claims,
         "unclaimed": [one.model_dump(mode="json") for one in found.unclaimed],
         "score": found.score,
+        "read_by": found.read_by,
         "graph_version": found.graph_version,
         "seconds": found.seconds,
     }
