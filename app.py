@@ -33,6 +33,7 @@ from pages.serving.policy import Policy
 
 # Taken out of the environment that is handed on: what is started from here has no use for it.
 token = os.environ.pop("BIODESK_SERVE_TOKEN", "")
+os.environ["BIODESK_SERVE_SHARED"] = "yes" if token else ""  # pages that change what holds for all ask for it
 app = App("desk.py", middleware=[Middleware(Policy), Middleware(Gate, token=token)])
 
 if __name__ == "__main__":

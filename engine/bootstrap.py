@@ -82,8 +82,10 @@ from storage.vectors.store import LanceVectors
 from storage.workspace import Workspace, is_only_readable
 
 if TYPE_CHECKING:
+    from engine.agents.claim_reader import ClaimReader
     from engine.agents.opinion import RouteOpinion
     from engine.agents.reader import QuestionReader
+    from engine.agents.tool_ranker import ToolRanker
     from engine.steps.mending import Mending
     from engine.steps.second_reading import SecondReading
     from engine.strategies.react.by_model import ModelDriver
@@ -227,25 +229,29 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     models = make_models(settings, roster, ModelCallsTwin() if read_only else DuckModelCalls(database), clock)
     locks = RunLocks()
     shelf = Shelf(DuckWritten(database), registry, clock)
-    agents = make_agents(settings, models, planner, registry, shelf, records, queue)
+    agents = make_agents(settings, models, planner, registry, shelf, records, queue, memory.episodic.lessons_on)
     executor.mending = agents.mending
+    finder.order = agents.ranker or finder.order
+    knowledge.claims.reads = agents.claims or knowledge.claims.reads
     corrections = Corrections(DuckCorrections(database), profiler)
     titles = {spec.name: spec.title for spec in registry}
     remembering = Remembering(settings=settings, memory=memory, knowledge=knowledge, titles=titles)
     maker = PlanMaker(planner, memory, finder, registry, store, agents.reader)
     router = Router(embeddings.embedder.embed if embeddings else None, agents.opinion)
     react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner), agents.driver or by_words)
+    plans = PlanDesk(records, queue, locks, corrections, maker, registry)
     orchestrator = Orchestrator(
         records=records,
         queue=queue,
         locks=locks,
-        plans=PlanDesk(records, queue, locks, corrections, maker, registry),
+        plans=plans,
         proposing=Proposing(records, corrections, router, react, maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps, shelf),
         ending=Ending(
             records, registry, knowledge.claims, remembering, finder.forget_usage, models.usage, agents.reading
         ),
     )
+    revise_by(agents, settings, orchestrator)
 
     def forget(run_id: str) -> None:
         remembering.forget(run_id)
@@ -350,6 +356,8 @@ class Agents:
     reading: SecondReading | None = None
     opinion: RouteOpinion | None = None
     driver: ModelDriver | None = None
+    claims: ClaimReader | None = None
+    ranker: ToolRanker | None = None
 
 
 def make_agents(
@@ -360,17 +368,20 @@ def make_agents(
     shelf: Shelf,
     records: RunRecords,
     queue: RunQueue,
+    lessons_on: Callable[[str], Sequence[str]],
 ) -> Agents:
     """Return what models do, as the settings allow it."""
     if not any(models.roster.values()):
         return Agents()
     # Without a model none of this is imported.
     from engine.agents.by_models import ByModels
+    from engine.agents.claim_reader import ClaimReader
     from engine.agents.coder import Coder
     from engine.agents.mender import StepMender
     from engine.agents.opinion import RouteOpinion
     from engine.agents.reader import QuestionReader
     from engine.agents.reviewer import RunReviewer
+    from engine.agents.tool_ranker import ToolRanker
     from engine.agents.writer import AnswerWriter
     from engine.steps.mending import Mending
     from engine.steps.second_reading import SecondReading
@@ -394,13 +405,29 @@ def make_agents(
         reader=QuestionReader(asks, planner, registry, levels, writes, shelf)
         if settings.model_plans and reads
         else None,
-        mending=Mending(StepMender(asks), coder, shelf, looked_at) if settings.model_repairs and codes else None,
-        reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels))
+        mending=Mending(StepMender(asks), coder, shelf, looked_at, lessons_on, settings.model_code_held)
+        if settings.model_repairs and codes
+        else None,
+        reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels), settings.model_revisions)
         if settings.model_report and reads and judges
         else None,
         opinion=RouteOpinion(asks) if models.has("fast") else None,
         driver=ModelDriver(asks, levels) if reads else None,
+        ranker=ToolRanker(asks) if settings.model_tools and models.has("fast") else None,
+        claims=ClaimReader(asks) if settings.model_claims and reads else None,
     )
+
+
+def revise_by(agents: Agents, settings: Settings, orchestrator: Orchestrator) -> None:
+    """Have plans revised by what models do, as the settings allow it."""
+    reader = agents.reader if settings.model_revisions else None
+    mending = agents.mending if settings.model_code_held else None
+    if reader is None and mending is None:
+        return
+    from engine.strategies.revising import Revising
+
+    revising = Revising(reader, orchestrator.plans, settings.model_revisions, mending)
+    orchestrator.revising, orchestrator.ending.when_doubted = revising, revising.after_review
 
 
 def make_embeddings(settings: Settings, vectors: LanceVectors) -> CachedEmbeddings | None:

@@ -8,7 +8,8 @@ EngineError
   ModelUnavailable       a model (embedding or language) cannot be used here
     ModelRateLimited     too many calls for now; `wait` says for how long
     ModelQuotaSpent      the account has nothing left
-    ModelOverloaded      the server cannot be reached or cannot answer now
+    ModelOverloaded      the server cannot answer now
+    ModelUnreachable     nothing answers at the address of the server
     ModelTimedOut        no whole answer in time
     ContextTooLong       the question is longer than the model reads
     ModelRefused         the model or its provider declines this question
@@ -124,11 +125,19 @@ class ModelQuotaSpent(ModelUnavailable):
 
 
 class ModelOverloaded(ModelUnavailable):
-    """The server is too busy, broken or not there."""
+    """The server is too busy or broken."""
 
     code = "model_overloaded"
     retryable = True
     usual_advice = "Try again later; `biodesk doctor --test-models` asks every model once."
+
+
+class ModelUnreachable(ModelUnavailable):
+    """Nothing answers at the address of the server: it is not running, the address is wrong or there is no network."""
+
+    code = "model_unreachable"
+    retryable = True
+    usual_advice = "Start the server, or correct its address (`base_url`); `biodesk doctor --test-models` tries it."
 
 
 class ModelTimedOut(ModelUnavailable):

@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.asking.edits import chosen_now
 from engine.asking.plan_desk import Choices, PlanDesk
@@ -36,10 +37,13 @@ from engine.steps.ending import Ending
 from engine.strategies.dag import DagStrategy
 from engine.strategies.proposing import Proposing
 
+if TYPE_CHECKING:
+    from engine.strategies.revising import Revising
+
 Stage = Callable[[RunRecord, CancelToken], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Orchestrator:
     """Leads runs from question to report. Methods may be called from any thread."""
 
@@ -51,6 +55,8 @@ class Orchestrator:
     proposing: Proposing
     strategy: DagStrategy
     ending: Ending
+    revising: Revising | None = None
+    """Has models revise plans of which steps failed, where there are some."""
 
     # ==== the way ====
 
@@ -111,8 +117,8 @@ class Orchestrator:
         else:
             self.records.update(record, status="awaiting_approval")
 
-    def approve(self, run_id: str, *, user: str = "") -> None:
-        """Run the newest version of a plan that waits for approval.
+    def approve(self, run_id: str, *, user: str = "", further: bool = False) -> None:
+        """Run the newest version of a plan that waits for approval; `further`: and what a model makes of it later.
 
         Raises:
             PlanError: when it does not wait (any more), does not fit, or a question that has no honest default is
@@ -120,11 +126,18 @@ class Orchestrator:
         """
         with self.locks.of(run_id):
             record, plan = self.queue.let_go(run_id, self.plans.waiting)
-            self._enqueue(self.plans.approved(record, plan, user=user, status="queued"), self._from_plan)
+            told = {"auto_approve": True} if further else {}
+            self._enqueue(self.plans.approved(record, plan, user=user, status="queued", **told), self._from_plan)
 
     def _from_plan(self, record: RunRecord, cancel: CancelToken) -> None:
         record, status = self.strategy.run(record, cancel)
         self._require_open(cancel)
+        while self.revising is not None and status in ("partial", "failed"):
+            revised = self.revising.after_failure(record)
+            if revised is None:
+                break
+            record, status = self.strategy.run(revised, cancel)
+            self._require_open(cancel)
         self.ending.end(record, status)
 
     # ==== other ways in ====

@@ -59,8 +59,17 @@ class Settings(BaseSettings):
     """Let values of groups (`treated`, `stage II`) leave the machine with the names of columns; rows are never sent."""
     model_code: bool = True
     """Have a model write code for what no tool does; it is shown before it runs, also with `--yes`."""
+    model_code_held: bool = True
+    """Have code that a model writes anew, after what was read has failed, wait to be read; false runs it at once."""
     model_repairs: bool = True
     """Have a model look at steps that fail and that no declared repair helps."""
+    model_claims: bool = True
+    """Have a model read what a text claims when it is checked against the graph; what the graph says is looked up."""
+    model_tools: bool = True
+    """Have a model order the tools that a search for tools found; planning is not affected."""
+    model_revisions: int = Field(default=2, ge=0, le=10)
+    """How often a plan is revised by a model after steps failed or its result was held to be wrong, and the plain words
+    of a report after something was held against them; 0 is never."""
     model_report: bool = True
     """Have models put answers in plain words and doubt finished runs."""
     model_cache: bool = True

@@ -382,6 +382,8 @@ def _proposal(engine: Engine, view: RunView) -> None:
     if again:
         st.rerun()
     draw_warnings(plan.warnings)
+    if (estimate := engine.model_estimate(plan, view.profiles)) is not None:
+        st.caption(plain(estimate.says))
     with problems:
         runnable = draw_problems(engine, plan, asked=True)
     with buttons:

@@ -10,6 +10,7 @@ from pages.parts.engine import attempt, run_page
 from pages.parts.escape import plain
 from pages.parts.frame import inside_frame
 from pages.parts.words import counted
+from pages.setting.editing import edit_budgets, edit_models
 from pages.setting.rows import ROLES, Row, budget_rows, call_rows, disk_rows, model_rows, said_line
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def _models(engine: Engine) -> None:
             "No language model is used: questions are read and planned by the built-in rules. To name one, write"
         )
         st.code('model = "ollama/qwen3:8b"', language="toml")
-        st.caption(plain(f"into {engine.settings.workspace / 'settings.toml'} and start Biodesk anew."))
+        st.caption(plain(f"into {engine.settings.workspace / 'settings.toml'}, or below, and start Biodesk anew."))
+        edit_models(engine)
         return
     st.caption("A key goes to its server and nowhere else; its last letters are shown. The test asks for one word.")
     for role, title in ROLES.items():
@@ -50,11 +52,13 @@ def _models(engine: Engine) -> None:
         _table(model_rows(found[role]), "No model: the built-in rules do this.")
         for told in st.session_state.get(f"tested_{role}", ()):
             (st.success if told["works"] else st.warning)(plain(said_line(told)))
+    edit_models(engine)
 
 
 def _costs(engine: Engine) -> None:
     _table(budget_rows(engine.settings, engine.models.spent_today()), "")
     st.caption("Dollars are limited where a model's price is known. The limits are settings: `budget_...`.")
+    edit_budgets(engine)
     st.markdown("**Newest calls**")
     _table(call_rows(engine.models.calls(limit=NEWEST_CALLS)), "No model was asked yet.")
     if st.button("Forget kept answers", key="forget_answers", help="The same questions are asked anew."):

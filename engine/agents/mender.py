@@ -49,6 +49,7 @@ class StepMender:
         params: Mapping[str, Any],
         error: str,
         spent: Sequence[Repair],
+        lessons: Sequence[str] = (),
     ) -> Repair | None:
         """Return a change of free parameters that was not tried yet and fits the tool, or None.
 
@@ -60,6 +61,7 @@ class StepMender:
             params: its parameters as they are now.
             error: why it failed.
             spent: the repairs that were tried.
+            lessons: what earlier repairs of steps of this tool taught.
 
         Raises:
             ModelUnavailable: when no model gave an answer.
@@ -75,13 +77,14 @@ class StepMender:
             free=", ".join(param.name for param in free),
             error=error,
             tried=tried,
+            lessons="\n".join(lessons),
         )
         asked = self.models.ask("coder", system, user, Reflection, purpose="mend a failed step", run_id=run_id)
         change = _fitting(asked.value.change, free, params)
         if not change or any(fix.change == change for fix in spent):
             return None
         why = f"{asked.model} takes as the cause: {asked.value.root_cause.rstrip('.')}"
-        return Repair(pattern="", change=change, why=why)
+        return Repair(pattern="", change=change, why=why, lesson=asked.value.lesson.strip())
 
 
 def _is_setting(param: ParamSpec) -> bool:

@@ -27,6 +27,7 @@ from engine.planning.making.finish import PlanProposal, doubts_of
 from engine.planning.planner import Planner
 from engine.planning.told.check import without_values
 from engine.planning.told.goals import ToldGoal, ToldPlan
+from engine.planning.told.unheard import unheard
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.shelf import Shelf
 
@@ -41,6 +42,11 @@ ROUNDS = 3
 CODE = (
     "What no listed tool does can be written as code, which runs in a sandbox after the person has read it: describe "
     "it in `code`, with what a good result must meet. A listed tool is always better than code."
+)
+REVISE = (
+    "The plan for this question has run. Read the question anew, so that it is answered in another way where that is "
+    "needed; goals that need no other way are given again as they were. What these data cannot answer goes into "
+    "`not_answered`. What came of the plan:"
 )
 NO_CODE = "Code cannot be written here: leave `code` empty."
 
@@ -87,7 +93,7 @@ class QuestionReader:
         faults: list[str],
         run_id: str = "",
     ) -> PlanProposal:
-        """Return the plan of the rules where they leave nothing open, else what the model reads; without it, theirs.
+        """Return the plan of the rules where they leave nothing open or overheard, else what the model reads or theirs.
 
         Args:
             by_rules: makes the plan of the rules, or raises why it cannot.
@@ -109,7 +115,7 @@ class QuestionReader:
             refused = err
         # What a model read the rules may not follow: they would go on from the words and lose what it made of them.
         follows = before is not None and bool(before.told)
-        if not profiles or (made is not None and not follows and not doubts_of(made.plan)):
+        if not profiles or (made is not None and not follows and not self._doubts(made.plan, profiles)):
             return _made_or(made, refused)
         first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
         try:
@@ -123,6 +129,10 @@ class QuestionReader:
         except ModelUnavailable as err:
             faults.append(f"No model could read the question ({err.message}); it was read by rules alone.")
         return _made_or(made, refused)
+
+    def _doubts(self, plan: TaskDag, profiles: Sequence[Profile]) -> bool:
+        """Say whether a plan of the rules leaves something open, or may have overheard something."""
+        return bool(doubts_of(plan) or unheard(plan, profiles, self.registry))
 
     def _with_turned_sides(self, read: PlanProposal, rules: TaskDag) -> PlanProposal:
         """Return what a model read, with a warning where the rules had the same two groups the other way round."""
@@ -153,6 +163,7 @@ class QuestionReader:
         *,
         before: TaskDag | None = None,
         run_id: str = "",
+        known: Sequence[str] = (),
     ) -> PlanProposal:
         """Return the plan of what the model reads in a question.
 
@@ -162,6 +173,7 @@ class QuestionReader:
             near: names of tools that search and rules think of, best first.
             before: the plan that the question may go on from.
             run_id: the run that the calls are counted for.
+            known: what is known to be wrong with an earlier reading.
 
         Raises:
             PlanError: when the model says that nothing here answers the question, or no reading fits.
@@ -173,11 +185,11 @@ class QuestionReader:
             "before": _before(before),
             "files": files_text(profiles, levels=self.levels),
         }
-        issues: list[str] = []
+        issues = list(known)
         for _ in range(ROUNDS):
             read = self._ask(fixed, shown, issues, run_id)
             if read.value.see and not _says_anything(read.value):
-                issues = self._show(read.value.see, shown)
+                issues = [*known, *self._show(read.value.see, shown)]
                 continue
             try:
                 told = self._with_code(read.value, question, profiles, run_id)
@@ -187,12 +199,32 @@ class QuestionReader:
                 issues = issues if self.levels else list(map(without_values, issues))
                 if not issues:
                     raise
+                issues = [*known, *issues]
                 _log.info("A reading by %s did not fit: %s", read.model, "; ".join(issues))
                 continue
             written = [node.id for node in made.plan.nodes if self.registry.is_aside(node.tool)]
             plan = _told_by(made.plan, read, written, levels=self.levels)
             return PlanProposal(plan=plan, retrieved=made.retrieved)
         raise PlanError("No reading of the model fits the data.", details={"issues": issues})
+
+    def revise(self, ran: TaskDag, profiles: list[Profile], why: Sequence[str], *, run_id: str = "") -> PlanProposal:
+        """Return the plan of another reading of a question, given what came of the plan that ran.
+
+        Args:
+            ran: the plan.
+            profiles: the files.
+            why: what failed or was held to be wrong, one sentence each.
+            run_id: the run that the calls are counted for.
+
+        Raises:
+            PlanError: when the model says that nothing here answers the question, or no reading fits.
+            ModelUnavailable: when no model gave an answer.
+        """
+        near = [*dict.fromkeys(node.tool for node in ran.nodes), *self.planner.nearest(ran.question, profiles)]
+        tools = "\n".join(f"{node.id} {node.tool} {_params(node)}" for node in ran.nodes)
+        known = [f"{REVISE}\nThe plan that ran:\n{tools}", *(why if self.levels else map(without_values, why))]
+        made = self.plan(ran.question, profiles, near, run_id=run_id, known=known)
+        return self._with_turned_sides(made, ran)
 
     def _show(self, names: Sequence[str], shown: list[ToolSpec]) -> list[str]:
         """Add tools to those that are shown; return what is wrong with the names that add none."""
@@ -258,8 +290,12 @@ def _before(plan: TaskDag | None) -> str:
     """Return what a question may go on from: the question before, and its steps."""
     if plan is None:
         return ""
-    steps = "\n".join(f"{node.tool} {json.dumps(node.params, ensure_ascii=False)}" for node in plan.nodes)
+    steps = "\n".join(f"{node.tool} {_params(node)}" for node in plan.nodes)
     return f"{plan.question}\n{steps}"
+
+
+def _params(node: TaskNode) -> str:
+    return json.dumps(node.params, ensure_ascii=False)
 
 
 def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[str], *, levels: bool) -> TaskDag:

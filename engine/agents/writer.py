@@ -6,6 +6,7 @@ founded after two corrections are not shown.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -41,8 +42,13 @@ class AnswerWriter:
 
     models: Asks
 
-    def in_words(self, report: Report, *, run_id: str = "") -> InWords | None:
-        """Return the answers of a report in plain words, or None when there is nothing to say or no wording is founded.
+    def in_words(self, report: Report, *, run_id: str = "", against: Sequence[str] = ()) -> InWords | None:
+        """Return the answers of a report in plain words, or None when there is nothing to say or no wording holds.
+
+        Args:
+            report: what was found.
+            run_id: the run that the calls are counted for.
+            against: what was held against earlier words.
 
         Raises:
             ModelUnavailable: when no model gave an answer.
@@ -52,7 +58,7 @@ class AnswerWriter:
         findings = {finding.id: finding for finding in ordered if finding.grounding != "contradicted"}
         if not findings:
             return None
-        issues: list[str] = []
+        issues = list(against)
         for _ in range(ROUNDS):
             system, user = load_prompt("write_answer").filled(
                 question=report.question,
@@ -63,8 +69,10 @@ class AnswerWriter:
             asked = self.models.ask(
                 "reasoning", system, user, PlainAnswer, purpose="put the answer in words", run_id=run_id
             )
-            issues = _issues(asked.value, findings, report.question)
-            if not issues:
+            wrong = _issues(asked.value, findings, report.question)
+            wrong += _left_out(asked.value, findings, answered)
+            issues = [*against, *wrong]
+            if not wrong:
                 text = " ".join(sentence.text.strip() for sentence in asked.value.sentences)
                 cited = [key for sentence in asked.value.sentences for key in sentence.findings]
                 return InWords(text=text, model=asked.model, findings=list(dict.fromkeys(cited)))
@@ -80,3 +88,12 @@ def _issues(answer: PlainAnswer, findings: dict[str, Finding], question: str) ->
         if numbers := unfounded(sentence.text, cited, question):
             issues.append(f"In {sentence.text!r} no cited finding has {', '.join(numbers)}.")
     return issues
+
+
+def _left_out(answer: PlainAnswer, findings: dict[str, Finding], answered: Collection[str]) -> list[str]:
+    """Return what is wrong where an answer of the report has no sentence; of many answers some may be left out."""
+    cited = {key for sentence in answer.sentences for key in sentence.findings}
+    due = [key for key in findings if key in answered]
+    if len(due) > MOST_SENTENCES:
+        return []
+    return [f"No sentence tells of {key}, which answers a part of the question." for key in due if key not in cited]

@@ -79,7 +79,8 @@ class DataCalls(Calls):
             DataError: when a data file cannot be read.
         """
         kinds = {guess.type.value for profile in profile_paths(data) for guess in profile.types} if data else set()
-        return self._parts.finder.search(query, top=top, data_types=kinds, domains=domains, explain=explain)
+        finder = self._parts.finder
+        return finder.order(finder.search(query, top=top, data_types=kinds, domains=domains, explain=explain))
 
     def example_files(self, example_id: str) -> list[Path]:
         """Write an example's data (it ships inside dependencies) into the workspace and return the files."""

@@ -10,16 +10,24 @@ from typing import Any
 from engine.domain.brief import GoalBrief
 from engine.domain.encoding.plain_json import plain
 from engine.domain.events import EngineEvent
+from engine.domain.models import ModelEstimate
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.errors import PlanError
 
 
-def plan_document(plan: TaskDag, profiles: Sequence[Profile] = (), goals: Sequence[GoalBrief] = ()) -> dict[str, Any]:
-    """Return a plan as the document of `biodesk plan --json`: with the structure of its files and goals in words."""
+def plan_document(
+    plan: TaskDag,
+    profiles: Sequence[Profile] = (),
+    goals: Sequence[GoalBrief] = (),
+    estimate: ModelEstimate | None = None,
+) -> dict[str, Any]:
+    """Return a plan as the document of `biodesk plan --json`: with its files' structure, goals in words and models."""
     structure = [{"file": p.name, **p.structure.model_dump(mode="json")} for p in profiles]
     told = [{"says": goal.sentence(), **goal.model_dump(mode="json")} for goal in goals]
-    return plain({**plan.model_dump(mode="json", by_alias=True), "structure": structure, "goals": told})
+    asked = None if estimate is None else {"says": estimate.says, **estimate.model_dump(mode="json")}
+    document = {**plan.model_dump(mode="json", by_alias=True), "structure": structure, "goals": told}
+    return plain({**document, "model_estimate": asked})
 
 
 def read_plan(path: Path | str) -> TaskDag:
@@ -33,7 +41,8 @@ def read_plan(path: Path | str) -> TaskDag:
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         if isinstance(document, dict):
-            for told in ("structure", "goals"):  # what was found in the files and what it means: no part of the plan
+            # What was found in the files, what it means and what it may cost: no part of the plan.
+            for told in ("structure", "goals", "model_estimate"):
                 document.pop(told, None)
         return TaskDag.model_validate(document)
     except OSError as err:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from engine.api.calls import Calls, passed_on
+from engine.errors import StorageError
 from engine.models.service import Models
+from engine.models.settings_file import EDITABLE, Plain, save_settings
+from engine.settings import load_settings
 
 
 class ModelCalls(Calls):
@@ -16,3 +22,22 @@ class ModelCalls(Calls):
     calls = passed_on(Models.calls, "models")
     spent_today = passed_on(Models.spent_today, "models")
     forget_answers = passed_on(Models.forget_answers, "models")
+
+    def origins(self) -> dict[str, str]:
+        """Return setting -> where its value comes from, for those of models and budgets."""
+        found = load_settings(workspace=self._parts.workspace.folder)[1]
+        return {name: found[name] for name in EDITABLE}
+
+    def save(self, values: Mapping[str, Plain | None]) -> Path:
+        """Write settings of models and budgets into the workspace's file, for the next start; returns the file.
+
+        Args:
+            values: setting -> its value; None takes it out, so that its default holds.
+
+        Raises:
+            UserError: when a value does not fit, or the file cannot be changed from here.
+            StorageError: when it cannot be written, or the workspace may only be read.
+        """
+        if self._parts.workspace.read_only:
+            raise StorageError("The workspace may only be read, so its settings stay as they are.")
+        return save_settings(self._parts.workspace.folder, values)

@@ -15,6 +15,7 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.router import require_question
 from engine.data.catalogue import accepts
 from engine.domain.brief import GoalBrief
+from engine.domain.models import ModelEstimate
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.results import Issue, Route
@@ -66,6 +67,15 @@ class PlanCalls(DataCalls, RunCalls):
         """
         known = self.profile([dataset.path for dataset in plan.datasets]) if profiles is None else profiles
         return briefs(plan, known, self._parts.registry, {analysis.id: analysis for analysis in self.analyses()})
+
+    def model_estimate(self, plan: TaskDag, profiles: Sequence[Profile] = ()) -> ModelEstimate | None:
+        """Return what a plan will ask of models when it runs: calls, tokens, dollars; None without a model."""
+        parts = self._parts
+        if not any(parts.models.roster.values()):
+            return None
+        from engine.strategies.expected import Expecting
+
+        return Expecting(parts.models, parts.models.settings, parts.registry).of(plan, profiles)
 
     def rows_dropped(self, run_id: str) -> dict[str, dict[str, dict[str, Any]]]:
         """Return the conditions on rows that a person replaced, in words -> what makes `replan` take them again."""

@@ -172,6 +172,7 @@ class PlanDesk:
         fresh_nodes: Sequence[str] = (),
         run_now: bool = True,
         before: TaskDag | None = None,
+        revisions: int = 0,
     ) -> RunRecord:
         """Make a run of a plan as it stands and store both; it is approved, or waits for that when not `run_now`.
 
@@ -182,6 +183,7 @@ class PlanDesk:
             fresh_nodes: steps whose earlier results are not reused.
             run_now: False to wait for approval.
             before: the plan that `plan` is an edit of; it becomes version 1, so that the edit is known as one.
+            revisions: how often a model has revised it; then the edit is the model's.
 
         Raises:
             PlanError: when the plan does not fit.
@@ -198,6 +200,7 @@ class PlanDesk:
             user=user,
             parent=parent,
             fresh_nodes=list(fresh_nodes),
+            revisions=revisions,
             route=by_name(plan.question, "dag"),
             profiles_sha256=self.records.stored(parent).profiles_sha256 if parent else "",
             approved_version=plan.version if run_now else 0,
@@ -207,7 +210,9 @@ class PlanDesk:
         run_id, log = record.run_id, self.records.log
         log.with_plan(run_id, versions[0], PlanProposed(run_id=run_id, plan=versions[0]))
         for old, new in pairwise(versions):
-            log.with_plan(run_id, new, PlanEdited(run_id=run_id, plan=new, changes=changes_between(old, new)))
+            changes = changes_between(old, new)
+            by = "model" if revisions else "person"
+            log.with_plan(run_id, new, PlanEdited(run_id=run_id, plan=new, changes=changes, by=by))
         log.new_run(record, *([PlanApproved(run_id=run_id, version=plan.version, by=record.user)] if run_now else []))
         return record
 

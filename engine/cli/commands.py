@@ -56,7 +56,8 @@ def ask(options: argparse.Namespace) -> int:
         if record.status == "awaiting_approval":
             view = engine.view(run_id)
             if not options.quiet:
-                say(plan_text(view.plan, engine.briefs(view.plan, view.profiles)), to=sys.stderr)
+                estimate = engine.model_estimate(view.plan, view.profiles)
+                say(plan_text(view.plan, engine.briefs(view.plan, view.profiles), estimate), to=sys.stderr)
             asks = not options.yes and not options.json and sys.stdin.isatty()
             if not _code_may_run(engine, view.plan, options, asks=asks):
                 return _code_waits(run_id)
@@ -64,7 +65,7 @@ def ask(options: argparse.Namespace) -> int:
                 engine.cancel(run_id)
                 say(f"Not run. `biodesk show {run_id}` shows the plan.", to=sys.stderr)
                 return 4
-            engine.approve(run_id)
+            engine.approve(run_id, further=options.yes)
         return _follow(engine, run_id, options)
 
 
@@ -106,8 +107,9 @@ def resume(options: argparse.Namespace) -> int:
     """Go on with a run."""
     _check_out(options.out)
     with opened(options) as engine:
-        waits = options.run_written_code and engine.record(options.run_id).status == "awaiting_approval"
-        if not waits:  # whose code was read, and which now may run
+        told = options.run_written_code or options.yes
+        waits = told and engine.record(options.run_id).status == "awaiting_approval"
+        if not waits:  # for somebody who has read it, and now lets it run
             engine.resume(options.run_id)
         record = engine.wait(options.run_id)
         if record.status == "awaiting_approval":

@@ -119,6 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
     resume = add("resume", "Go on with an interrupted, cancelled or failed run.")
     resume.add_argument("run_id", metavar="RUN_ID")
     code(resume)
+    resume.add_argument("--yes", action="store_true", help="approve the plan that waits")
     resume.add_argument("--out", metavar="DIR")
     rerun = add("rerun", "Run a run's plan again, as a new run.")
     rerun.add_argument("run_id", metavar="RUN_ID")

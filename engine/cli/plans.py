@@ -75,11 +75,12 @@ def plan(options: argparse.Namespace) -> int:
             conversation=before.conversation if before else "",
         )
         goals = engine.briefs(made, profiles)
-    document = plan_document(made, profiles, goals)
+        estimate = engine.model_estimate(made, profiles)
+    document = plan_document(made, profiles, goals, estimate)
     if options.out:
         write(Path(options.out), json_text(document, indent=2) + "\n")
         say(f"Plan written to {options.out}; `biodesk run {options.out}` runs it.", to=sys.stderr)
-    return emit(options, document, show_plan.plan_text(made, goals))
+    return emit(options, document, show_plan.plan_text(made, goals, estimate))
 
 
 def write(path: Path, text: str) -> None:

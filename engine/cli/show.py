@@ -23,6 +23,8 @@ _LINES = {
     "model_call": lambda e: _model_call_line(e),
     "warning": lambda e: f"  {e.node} note: {e.message}",
     "error": lambda e: f"  error: {e.message} {e.advice}".rstrip(),
+    "plan_revised": lambda e: _revised_line(e),
+    "report_revised": lambda e: f"  the plain words are written anew: {' '.join(e.why)}",
     "run_cancelled": lambda e: "stopping",
     "run_interrupted": lambda e: f"interrupted: {e.message}",
     "run_resumed": lambda e: f"resuming; kept {', '.join(e.kept) or 'nothing'}",
@@ -35,6 +37,15 @@ def _model_call_line(event: Any) -> str:
     how = "from an earlier call" if event.cached else f"{event.tokens:,} tokens{cost}, {event.seconds:.1f} s"
     wrong = "" if event.outcome == "answered" else f", {event.outcome}"
     return "; ".join([f"  {event.model}, to {event.purpose}: {how}{wrong}", *event.notes])
+
+
+def _revised_line(event: Any) -> str:
+    """Return why a plan was revised, and where it waits."""
+    why = " ".join(event.why)
+    if event.run == event.run_id:
+        return f"  a model revised the plan, which goes on: {why}"
+    way = f"`biodesk show {event.run}` shows it, `biodesk resume {event.run} --yes` runs it"
+    return f"  a model revised the plan, which waits: {way}. {why}"
 
 
 def event_line(event: EngineEvent) -> str:

@@ -17,7 +17,7 @@ def route_text(route: Any) -> str:
     return "\n".join([*lines, *([f"  fields: {', '.join(route.domains)}"] if route.domains else [])])
 
 
-def plan_text(plan: Any, goals: Sequence[Any] = ()) -> str:
+def plan_text(plan: Any, goals: Sequence[Any] = (), estimate: Any = None) -> str:
     """Return a plan: its goals in words, what was understood, steps with reasons, warnings and open questions."""
     lines = [f"Plan {plan.version} for: {plan.question}", *filter(None, [plan.follows]), ""]
     for goal in goals:
@@ -44,6 +44,7 @@ def plan_text(plan: Any, goals: Sequence[Any] = ()) -> str:
     if plan.alternatives:
         lines += ["", "Did you mean something else? Plan again with:"]
         lines += [f"  --as {other.id}  {other.says}" for other in plan.alternatives]
+    lines += ["", *textwrap.wrap(estimate.says, _WIDTH)] if estimate is not None else []
     return "\n".join(lines)
 
 

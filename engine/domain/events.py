@@ -67,6 +67,29 @@ class PlanEdited(_Event):
     kind: Literal["plan_edited"] = "plan_edited"
     plan: TaskDag
     changes: list[str] = []
+    by: Literal["person", "model"] = "person"
+
+
+class PlanRevised(_Event):
+    """A model read the question anew because of what came of its plan, and that made another plan."""
+
+    kind: Literal["plan_revised"] = "plan_revised"
+    why: list[str]
+    """What failed, or was held to be wrong, one sentence each."""
+    number: int
+    """Which revision of this question's plan it is, from 1."""
+    run: str
+    """The run that has the revised plan: this one, which goes on with it, or a new one that waits for approval."""
+
+
+class ReportRevised(_Event):
+    """The plain words of a report were written anew."""
+
+    kind: Literal["report_revised"] = "report_revised"
+    why: list[str]
+    """What was held against them, one sentence each."""
+    number: int
+    """From 1."""
 
 
 class PlanApproved(_Event):
@@ -117,6 +140,8 @@ class NodeRetried(_Event):
     attempt: int
     why: str
     changed: dict[str, Any] = {}
+    lesson: str = ""
+    """What a model that thought of the change takes from it for other data."""
 
 
 class NodeFinished(_Event):
@@ -247,6 +272,8 @@ EngineEvent = Annotated[
     | ToolsRetrieved
     | PlanProposed
     | PlanEdited
+    | PlanRevised
+    | ReportRevised
     | PlanApproved
     | RunStarted
     | NodeStarted

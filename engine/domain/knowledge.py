@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from pydantic import field_validator
+
 from engine.domain.base import Value
 from engine.domain.findings import Grounding
 
@@ -97,6 +99,18 @@ class EdgeType(StrEnum):
     RELATED_TO = "related_to"
     """A link of a generic import whose own name (the edge's relation) is not one of these."""
 
+
+BIOLOGY: frozenset[EdgeType] = frozenset(EdgeType) - {
+    EdgeType.REQUIRES_TOOL,
+    EdgeType.PRODUCES_FOR,
+    EdgeType.COMPATIBLE_WITH,
+    EdgeType.SAME_DOMAIN,
+    EdgeType.USES_DATA,
+    EdgeType.PRODUCES_DATA,
+    EdgeType.CITED_IN,
+    EdgeType.USED_WITH,
+}
+"""What can hold between two biological entities; the others are about tools and data."""
 
 SYMMETRIC: frozenset[EdgeType] = frozenset(
     {
@@ -348,6 +362,31 @@ class Claim(Value):
     """One sentence for the reader."""
 
 
+class ToldClaim(Value):
+    """A claim as somebody else than the trained models read it from a text; not held against the text yet."""
+
+    quote: str
+    """The words of the text that state it."""
+    subject: str
+    """The one that acts, as the text names it."""
+    relation: EdgeType
+    object: str
+    denied: bool = False
+    hedged: bool = False
+
+    @field_validator("relation")
+    @classmethod
+    def _of_biology(cls, relation: EdgeType) -> EdgeType:
+        if relation not in BIOLOGY:
+            raise ValueError(f"a claim has one of these relations: {', '.join(sorted(BIOLOGY))}")
+        return relation
+
+    @property
+    def says(self) -> str:
+        """The claim in short."""
+        return f"{self.subject!r} {'not ' * self.denied}{self.relation.value} {self.object!r}"
+
+
 class Unclaimed(Value):
     """A sentence that names entities and claims nothing of them."""
 
@@ -365,5 +404,7 @@ class ClaimCheck(Value):
     claims: list[Claim]
     unclaimed: list[Unclaimed] = []
     score: float
+    read_by: str = ""
+    """The model that read the text; "" for the trained models that come with the program."""
     graph_version: int = 0
     seconds: float = 0.0

@@ -17,6 +17,8 @@ class EpisodeStep(Value):
     error: str = ""
     changed: dict[str, Literal["edit", "repair"]] = {}
     """Parameters that are not as the planner proposed them, and who changed them."""
+    lessons: list[str] = []
+    """What a model took from repairs of this step that helped, for other data."""
 
 
 class Episode(Value):

@@ -89,3 +89,52 @@ class ModelTotals(Value):
             completion_tokens=self.completion_tokens + call.completion_tokens,
             usd=self.usd + (call.usd or 0.0),
         )
+
+
+class ExpectedCalls(Value):
+    """Calls for one purpose that a plan may make when it runs."""
+
+    role: str
+    model: str
+    """The first that is asked."""
+    purpose: str
+    calls: int
+    """For sure, when every step succeeds."""
+    most: int
+    """Also when steps fail and answers do not fit."""
+    prompt_tokens: int
+    """Of one call; so are the others."""
+    completion_tokens: int
+    usd: float | None
+    """None where the model's price is not known."""
+    from_calls: int = 0
+    """Earlier calls for the same purpose that the tokens are the mean of; 0 where they are assumed."""
+
+
+class ModelEstimate(Value):
+    """What a plan will ask of models, estimated before it runs."""
+
+    parts: list[ExpectedCalls]
+
+    @property
+    def unpriced(self) -> list[str]:
+        """The models whose price is not known."""
+        return list(dict.fromkeys(part.model for part in self.parts if part.usd is None))
+
+    def totals(self, *, most: bool = False) -> tuple[int, int, float | None]:
+        """Return calls, tokens and dollars, None where a price is not known; with `most` if all goes wrong."""
+        counts = [(part.most if most else part.calls, part) for part in self.parts]
+        counts = [(n, part) for n, part in counts if n]
+        tokens = sum(n * (part.prompt_tokens + part.completion_tokens) for n, part in counts)
+        known = [n * part.usd for n, part in counts if part.usd is not None]
+        return sum(n for n, _ in counts), tokens, sum(known) if len(known) == len(counts) else None
+
+    @property
+    def says(self) -> str:
+        """The estimate in a sentence."""
+        return f"Models: about {self._told(most=False)}; at most {self._told(most=True)} if steps fail or are revised."
+
+    def _told(self, *, most: bool) -> str:
+        calls, tokens, usd = self.totals(most=most)
+        price = f"unknown price ({', '.join(self.unpriced)})" if usd is None else f"${usd:.4f}"
+        return f"{calls} call{'s' * (calls != 1)}, {tokens:,} tokens, {price}"

@@ -180,6 +180,8 @@ class RunRecord(Value):
     """What isolated the steps: `kind`, and `missing_1`... for each thing it did not isolate."""
     usage: Usage = Usage()
     route: Route | None = None
+    revisions: int = 0
+    """How often a model has revised the plan, in the run that this one comes from too."""
     approved_version: int = 0
     """The plan version that was approved to run; 0 while none was."""
     fresh_nodes: list[str] = []

@@ -138,6 +138,8 @@ class Repair(Value):
     pattern: str
     change: dict[str, Any]
     why: str
+    lesson: str = ""
+    """What it teaches for other data, where a model thought of it."""
 
 
 class NextStep(Value):

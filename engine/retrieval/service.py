@@ -49,6 +49,8 @@ class ToolFinder:
     """How many tools a search gives that does not say how many."""
     embed_now: int = EMBED_NOW
     """Vectors that a search waits for when they are missing; more are made beside the searches."""
+    order: Callable[[ToolSearch], ToolSearch] = lambda found: found
+    """Has a model order what a person searched for, where there is one."""
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _importing: threading.Lock = field(default_factory=threading.Lock, init=False)
     """One import at a time: names are made distinct over all catalogues."""

@@ -34,6 +34,7 @@ class RunFacts(TypedDict, total=False):
     chosen: dict[str, dict[str, Any]]
     alone: bool
     fresh_nodes: list[str]
+    revisions: int
     approved_version: int
     route: Route
     profiles_sha256: str

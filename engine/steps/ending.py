@@ -41,6 +41,8 @@ class Ending:
     """Returns what a run used, given its id and the seconds of its steps."""
     reading: SecondReading | None = None
     """Has models put the report in words and doubt it, where there are some."""
+    when_doubted: Callable[[RunRecord, Report], object] = lambda record, report: None
+    """Called with a report that has doubts before its run is said to be over."""
 
     def end(self, record: RunRecord, status: RunStatus, *, report: bool = True) -> None:
         """End a run: write its report, remember it, and only then say that it is over."""
@@ -52,6 +54,8 @@ class Ending:
             view = self.records.view(record)
             written = self._checked(view, synthesize(view, self.registry, self.records.artifacts))
             written = self.reading.read(view, written) if self.reading is not None and status in ANSWERED else written
+            if written.doubts:
+                self._tell_of_doubts(record, written)
         self._say_over(record.model_copy(update={"usage": self.usage(record.run_id, seconds)}), written)
 
     def end_in_any_case(self, record: RunRecord, status: RunStatus) -> None:
@@ -73,6 +77,14 @@ class Ending:
         usage = self.usage(record.run_id, 0.0)
         ended = {"status": "succeeded", "finished_at": self.records.clock.now(), "usage": usage}
         self._say_over(record.model_copy(update=ended), report)
+
+    def _tell_of_doubts(self, record: RunRecord, report: Report) -> None:
+        try:
+            self.when_doubted(record, report)
+        except Exception as err:  # noqa: BLE001 - a border: what comes after a run must not cost it its report
+            _log.warning("What follows from the doubts of run %s failed", record.run_id, exc_info=err)
+            message = f"The plan was not revised: {err}"
+            self.records.log.emit(WarningRaised(run_id=record.run_id, message=message))
 
     def _say_over(self, record: RunRecord, report: Report | None) -> None:
         if report is not None:

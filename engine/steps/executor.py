@@ -113,7 +113,9 @@ class Executor:
             changed = fix.change or {"code": spec.name}
             why = f"{result.error} So {fix.why}."
             self.records.log.emit(
-                NodeRetried(run_id=run_id, node=node.id, attempt=attempt + 1, why=why, changed=changed)
+                NodeRetried(
+                    run_id=run_id, node=node.id, attempt=attempt + 1, why=why, changed=changed, lesson=fix.lesson
+                )
             )
 
     def _again(

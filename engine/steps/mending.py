@@ -29,6 +29,10 @@ class Mending:
     shelf: Shelf
     profiles: Callable[[str], Sequence[Profile]] = lambda run_id: ()
     """Run id -> what was found in its files."""
+    lessons: Callable[[str], Sequence[str]] = lambda tool: ()
+    """Tool -> what earlier repairs of its steps taught."""
+    held: bool = False
+    """True when other code has to be read by a person first: then a step with code that fails has failed."""
 
     def again(
         self,
@@ -55,14 +59,30 @@ class Mending:
         """
         spec = failed[-1].spec
         if not self.shelf.has(spec.name):
-            fix = self.mender.repair(run_id, question, node, spec, result.params, result.error, spent)
+            lessons = self.lessons(spec.name)
+            fix = self.mender.repair(run_id, question, node, spec, result.params, result.error, spent, lessons)
             return (spec, fix) if fix is not None else None
-        versions = [(self._tool(item.spec.name), item.error) for item in failed]
+        versions = [(item.spec.name, item.error) for item in failed]
+        tool = None if self.held else self.anew(versions, question, run_id)
+        if tool is None:
+            return None
+        return spec_of(tool), Repair(pattern="", change={}, why=f"{tool.model} wrote the code anew as {tool.name}")
+
+    def anew(self, failed: Sequence[tuple[str, str]], question: str, run_id: str) -> WrittenTool | None:
+        """Return code written anew, kept as a draft, or None when there is no other or the model gives up.
+
+        Args:
+            failed: names of the written tools that failed, the newest last, each with why.
+            question: what they help to answer.
+            run_id: the run that calls are counted for.
+
+        Raises:
+            ModelUnavailable: when no model gave an answer.
+            PlanError: when no answer has the form of a tool.
+        """
+        versions = [(self.shelf.record(name).tool, why) for name, why in failed]
         tool = self.coder.rewrite(versions, question, self.profiles(run_id), run_id=run_id)
         if tool is None or any(tool.name == old.name for old, _ in versions):
             return None
         self.shelf.keep(tool, by=tool.model)
-        return spec_of(tool), Repair(pattern="", change={}, why=f"{tool.model} wrote the code anew as {tool.name}")
-
-    def _tool(self, name: str) -> WrittenTool:
-        return self.shelf.record(name).tool
+        return tool

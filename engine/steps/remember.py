@@ -17,7 +17,7 @@ from engine.errors import EngineError, NotFoundError
 from engine.knowledge.entities import Entities
 from engine.knowledge.learning import learn_run
 from engine.knowledge.service import KnowledgeBase
-from engine.memory.episodes.lessons import Changer, episode_of, repair_sentences
+from engine.memory.episodes.lessons import Changer, episode_of, lessons_of, repair_sentences
 from engine.memory.service import Memory
 from engine.settings import Settings
 
@@ -103,10 +103,16 @@ class Remembering:
 
     def _episode(self, view: RunView, events: Sequence[EngineEvent]) -> Episode:
         assert view.plan is not None
-        edits = [change for event in events if isinstance(event, PlanEdited) for change in event.changes]
-        repairs = repair_sentences((event for event in events if isinstance(event, NodeRetried)), view.plan)
+        edits = [
+            change
+            for event in events
+            if isinstance(event, PlanEdited) and event.by == "person"
+            for change in event.changes
+        ]
+        retried = [event for event in events if isinstance(event, NodeRetried)]
+        repairs = repair_sentences(retried, view.plan)
         repaired: dict[tuple[str, str], Changer] = {
-            (event.node, name): "repair" for event in events if isinstance(event, NodeRetried) for name in event.changed
+            (event.node, name): "repair" for event in retried for name in event.changed
         }
         by_hand = edited_params(events) | set_with_the_question(view) | settled_by_a_user(view.plan)
         edited: dict[tuple[str, str], Changer] = dict.fromkeys(by_hand, "edit")
@@ -121,6 +127,7 @@ class Remembering:
             edits=edits,
             repairs=repairs,
             changed={**edited, **repaired},
+            learned=lessons_of(retried),
         )
 
 
@@ -150,7 +157,9 @@ def settled_by_a_user(plan: TaskDag) -> set[tuple[str, str]]:
 def edited_params(events: Sequence[EngineEvent]) -> set[tuple[str, str]]:
     """Return (step, parameter) for everything a user changed between the proposed plan and the approved one."""
     proposed = next((event.plan for event in events if event.kind == "plan_proposed"), None)
-    last = next((event.plan for event in reversed(events) if isinstance(event, PlanEdited)), None)
+    last = next(
+        (event.plan for event in reversed(events) if isinstance(event, PlanEdited) and event.by == "person"), None
+    )
     if proposed is None or last is None:
         return set()
     changed: set[tuple[str, str]] = set()

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from engine.agents.reviewer import RunReviewer
+from engine.agents.reviewer import Reviewed, RunReviewer
 from engine.agents.writer import AnswerWriter
-from engine.domain.events import WarningRaised
-from engine.domain.report import Report
+from engine.domain.events import ReportRevised, WarningRaised
+from engine.domain.report import InWords, Report
 from engine.domain.run_view import RunView
 from engine.errors import ModelUnavailable
 from engine.runs.records import RunRecords
@@ -29,6 +29,8 @@ class SecondReading:
     records: RunRecords
     writer: AnswerWriter
     reviewer: RunReviewer
+    most: int = 2
+    """Times that plain words are written anew after something was held against them."""
 
     def read(self, view: RunView, report: Report) -> Report:
         """Return the report with its answers in plain words and with what is doubted of it."""
@@ -36,9 +38,7 @@ class SecondReading:
         words = self._unless_away(run_id, lambda: self.writer.in_words(report, run_id=run_id), "put in words")
         review = self._unless_away(run_id, lambda: self.reviewer.review(view, report, words), "reviewed")
         doubts = review.doubts if review else []
-        if words and review and review.words:
-            self._tell(run_id, f"The plain words are not shown, for they do not say what was found: {review.words}")
-            words = None
+        words = self._that_hold(view, report, words, review)
         told = [f"{doubt.model} {'holds' if doubt.kind == 'wrong' else 'doubts'}: {doubt.text}" for doubt in doubts]
         wrong = [line for line, doubt in zip(told, doubts, strict=True) if doubt.kind == "wrong"]
         changed = {
@@ -48,6 +48,30 @@ class SecondReading:
             "caveats": [*wrong, *report.caveats][:3],
         }
         return report.model_copy(update=changed)
+
+    def _that_hold(
+        self, view: RunView, report: Report, words: InWords | None, review: Reviewed | None
+    ) -> InWords | None:
+        """Return plain words against which nothing is held, written anew where something was, or None."""
+        run_id, against = view.record.run_id, list[str]()
+        while words and review and review.words:
+            against.append(review.words)
+            if len(against) > self.most:
+                message = f"The plain words are not shown, for they do not say what was found: {review.words}"
+                self._tell(run_id, message)
+                return None
+            self.records.log.emit(ReportRevised(run_id=run_id, why=against[-1:], number=len(against)))
+            words, review = self._again(view, report, [*against])
+        return words
+
+    def _again(self, view: RunView, report: Report, against: list[str]) -> tuple[InWords | None, Reviewed | None]:
+        """Return other plain words and what is held against them; words that nobody reviewed are not shown."""
+        run_id = view.record.run_id
+        words = self._unless_away(
+            run_id, lambda: self.writer.in_words(report, run_id=run_id, against=against), "put in words"
+        )
+        review = self._unless_away(run_id, lambda: self.reviewer.review(view, report, words), "reviewed")
+        return (words if review else None), review
 
     def _unless_away(self, run_id: str, read: Callable[[], _Read], what: str) -> _Read | None:
         try:

@@ -68,7 +68,7 @@ class DagStrategy:
             return record
         version = max(self.records.store.plan_versions(record.run_id)) + 1
         ran = plan.model_copy(update={"nodes": nodes, "version": version, "base": 0})
-        told = PlanEdited(run_id=record.run_id, plan=ran, changes=changes)
+        told = PlanEdited(run_id=record.run_id, plan=ran, changes=changes, by="model")
         self.records.log.with_plan(record.run_id, ran, told)
         return self.records.update(self.records.stored(record.run_id), approved_version=version)
 

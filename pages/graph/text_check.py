@@ -62,6 +62,8 @@ def _fill() -> None:
 
 def draw_check(outcome: Any, *, key: str, score: bool = True) -> None:
     """Draw a check: the score unless it is not wanted, then every claim with its evidence."""
+    if outcome.read_by:
+        st.caption(plain(f"The text was read by {outcome.read_by}; what the graph says was looked up."))
     if not outcome.claims:
         st.caption("No claim that could be checked was found: it states no relation between entities of the graph.")
         _unclaimed(outcome, key=key)

@@ -40,6 +40,11 @@ def _opened(workspace: str) -> Engine:
     return opened
 
 
+def reopen() -> None:
+    """Close the engine, so that who asks next opens it with the settings as they are then."""
+    _opened.clear(os.environ.get("BIODESK_WORKSPACE", ""))
+
+
 def run_page(draw: Callable[[Engine], None]) -> None:
     """Open the engine, draw the page with it and show whatever goes wrong as a sentence."""
     try:

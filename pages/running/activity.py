@@ -163,6 +163,17 @@ class Activity:
         line.notes += event.changes
         self._close(line.key, event.at, seconds=0.0)
 
+    def _on_plan_revised(self, event: Any) -> None:
+        goes_on = "" if event.run == event.run_id else f"; it waits as run {event.run}"
+        line = self._open(f"revised_{event.seq}", f"A model revised the plan{goes_on}", event.at)
+        line.notes += event.why
+        self._close(line.key, event.at, seconds=0.0)
+
+    def _on_report_revised(self, event: Any) -> None:
+        line = self._open(f"reworded_{event.seq}", "The plain words are written anew", event.at)
+        line.notes += event.why
+        self._close(line.key, event.at, seconds=0.0)
+
     def _on_plan_approved(self, event: Any) -> None:
         line = self._open(f"approved_{event.seq}", f"Plan version {event.version} approved by {event.by}", event.at)
         self._close(line.key, event.at, seconds=0.0)

@@ -9,8 +9,10 @@ import pytest
 from engine.agents.prompt_files import load_prompt
 
 REVIEWED = {
-    "mend_step": "f6426ddb24d6",
+    "mend_step": "016090ad627d",
     "next_lookup": "b155f88f1f87",
+    "rank_tools": "bec3f00558ce",
+    "read_claims": "a2670eadd6ce",
     "read_question": "8247ca79e211",
     "review_run": "4e6966811de3",
     "route_task": "32abd572a7fb",

@@ -14,6 +14,7 @@ from engine.agents.describe import files_text
 from engine.agents.reader import ROUNDS, QuestionReader
 from engine.data.profiler import profile_file
 from engine.errors import ModelUnavailable, PlanError
+from engine.planning.making.finish import doubts_of
 from engine.planning.planner import Planner
 from engine.toolbox.registry import builtin_tools
 
@@ -214,3 +215,16 @@ def test_what_goes_on_from_a_question_that_a_model_read_is_read_by_one_too(profi
     assert not models.asked
     reader.unless_sure(lambda: rules, question, [profile], [], told, [])
     assert len(models.asked) == 1
+
+
+def test_rules_that_are_sure_and_may_have_overheard_a_number_have_a_model_asked(profile):
+    question = "Does the treatment raise growth by 15 %?"
+    rules = Planner(builtin_tools()).plan(question, [profile])
+    assert doubts_of(rules.plan) == 0
+    models, registry = Scripted(FIT), builtin_tools()
+    reader = QuestionReader(models, Planner(registry), registry)
+    read = reader.unless_sure(lambda: rules, question, [profile], [], None, [])
+    assert read is not rules
+    assert len(models.asked) == 1
+    away = QuestionReader(Scripted(), Planner(registry), registry)
+    assert away.unless_sure(lambda: rules, question, [profile], [], None, []) is rules

@@ -76,7 +76,8 @@ def test_code_is_read_by_a_person_written_anew_and_told(open_engine, tmp_path):
     path = write_growth(tmp_path / "growth.csv")
     with serving() as server:
         server.otherwise = Analyst()
-        engine = open_engine(starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}})
+        given = {"model": "lab/m", "model_servers": {"lab": {"base_url": server.url}}, "model_code_held": False}
+        engine = open_engine(starter_knowledge=False, **given)
         run = engine.ask(QUESTION, [path], auto_approve=True)
         engine.wait(run)
         assert engine.record(run).status == "awaiting_approval", "nobody has read the code"
@@ -113,7 +114,8 @@ def test_the_number_is_the_one_that_pandas_gives(open_engine, tmp_path):
     medians = pd.read_csv(path).groupby("treatment")["growth"].median()
     with serving() as server:
         server.otherwise = Analyst()
-        engine = open_engine(starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}})
+        given = {"model": "lab/m", "model_servers": {"lab": {"base_url": server.url}}, "model_code_held": False}
+        engine = open_engine(starter_knowledge=False, **given)
         run = engine.ask(QUESTION, [path], auto_approve=False)
         engine.wait(run)
         engine.approve(run)
@@ -131,7 +133,7 @@ def test_a_command_shows_the_code_and_waits_until_it_is_told_to_run_it(open_engi
         workspace.mkdir()
         servers = f'[model_servers.lab]\nbase_url = "{server.url}"\n'
         (workspace / "settings.toml").write_text(
-            f'model = "lab/m"\nwarm_workers = false\nstarter_knowledge = false\n{servers}'
+            f'model = "lab/m"\nwarm_workers = false\nstarter_knowledge = false\nmodel_code_held = false\n{servers}'
         )
         place = ["--workspace", str(workspace)]
         assert main(["ask", QUESTION, "--data", str(path), "--yes", *place]) == 4

@@ -42,6 +42,7 @@ from engine.errors import (
     ModelRejected,
     ModelTimedOut,
     ModelUnavailable,
+    ModelUnreachable,
 )
 from engine.ports.models.chat import ChatMessage, ChatProvider, ChatReply, ChatRequest, TextPiece, ToolCall, ToolOffer
 from engine.runs.cancel import CancelSource
@@ -254,5 +255,5 @@ def test_leaving_the_iterator_ends_the_request(make: Make) -> None:
 def test_nobody_at_the_address_is_said_with_the_address(make: Make) -> None:
     url = f"http://127.0.0.1:{free_port()}/v1"
     err = fault(make(url))
-    assert isinstance(err, ModelOverloaded)
+    assert isinstance(err, ModelUnreachable)
     assert not err.reached

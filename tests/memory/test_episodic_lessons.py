@@ -13,7 +13,7 @@ from engine.domain.plan import Dataset, TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.report import Report
 from engine.domain.results import Issue, NodeResult, Route, RunRecord, Verdict
-from engine.memory.episodes.lessons import episode_of, lessons, quality, repair_sentences
+from engine.memory.episodes.lessons import episode_of, lessons, lessons_of, quality, repair_sentences
 from storage.memory.episodes_twin import EpisodesTwin
 
 NODES = [
@@ -165,3 +165,21 @@ def test_long_results_are_cut_between_sentences(count: int) -> None:
     assert summary.startswith("Finding number 0 is this.")
     assert summary.endswith("is this.")
     assert len(summary) <= 760
+
+
+def test_what_a_model_took_from_a_repair_is_kept_where_the_repair_helped() -> None:
+    told = [
+        NodeRetried(run_id="r", node=node, attempt=2, why="w", changed={"x": 1}, lesson=lesson)
+        for node, lesson in (("n2", "Few events need a penalty"), ("n2", ""), ("n1", "Look for a sheet"))
+    ]
+    failed = GOOD | {"n1": result("n1", "failed", error="no")}
+    episode = made(failed, learned=lessons_of(told))
+    assert {step.tool: step.lessons for step in episode.steps} == {
+        "cox_regression": ["Few events need a penalty"],
+        "read_table": [],
+    }
+    assert "Few events need a penalty." in episode.lessons
+    assert "sheet" not in episode.lessons
+    store = EpisodesTwin()
+    store.save([episode])
+    assert store.episodes() == [episode]

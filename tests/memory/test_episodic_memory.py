@@ -511,3 +511,19 @@ def test_an_id_that_is_a_whole_text_is_shortened_in_the_message() -> None:
             action("x" * 300_000)
         assert len(refused.value.message) < 200
         assert "300,000 signs" in refused.value.message
+
+
+def test_lessons_on_a_tool_come_newest_first_once_and_not_from_what_is_marked_as_wrong() -> None:
+    def taught(name: str, at: str, *lessons: str, **fields: object) -> Episode:
+        steps = [{"tool": "fit", "lessons": list(lessons)}, {"tool": "other", "lessons": ["Elsewhere."]}]
+        return episode(name, "t", at=at, steps=steps, **fields)
+
+    made = EpisodicMemory(EpisodesTwin())
+    made.add(
+        taught("a", "2026-01-01T00:00:00Z", "Old."),
+        taught("b", "2026-01-03T00:00:00Z", "New.", "Old."),
+        taught("c", "2026-01-04T00:00:00Z", "Wrong.", doubted=True),
+    )
+    assert made.lessons_on("fit") == ["New.", "Old."]
+    assert made.lessons_on("fit", most=1) == ["New."]
+    assert made.lessons_on("none") == []

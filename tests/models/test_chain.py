@@ -31,6 +31,7 @@ from engine.errors import (
     ModelRateLimited,
     ModelTimedOut,
     ModelUnavailable,
+    ModelUnreachable,
 )
 from engine.models.chain import pause_after
 from engine.ports.models.chat import ToolOffer
@@ -178,10 +179,11 @@ def test_what_is_counted_is_what_the_servers_counted():
 
 def test_a_request_that_reached_nobody_is_no_call():
     with served([f"http://127.0.0.1:{free_port()}/v1"], model_seconds=0.4) as models:
-        with pytest.raises(ModelOverloaded):
+        with pytest.raises(ModelUnreachable, match="cannot be reached") as caught:
             models.ask("fast", HELLO, purpose="t", scope=Heard().scope)
+        assert "Start the server" in caught.value.advice
         assert models.totals("r1").calls == 0
-        assert [call.outcome for call in models.calls("r1")] == ["model_overloaded"]
+        assert [call.outcome for call in models.calls("r1")] == ["model_unreachable"]
 
 
 @pytest.mark.parametrize(

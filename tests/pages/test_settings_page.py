@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,44 @@ def test_only_the_day_shows_what_was_spent_and_no_limit_is_none():
 
 def test_the_largest_comes_first_and_all_is_the_sum():
     assert [row["What"] for row in disk_rows({"a": 1, "b": 3_000})] == ["b", "a", "All"]
+
+
+def test_models_and_limits_are_changed_on_the_page_and_hold_from_the_next_start_on(workspace):
+    workspace.mkdir()
+    own = '# mine\nstep_seconds = 60  # short\n\n[model_servers.lab]\nbase_url = "http://127.0.0.1:9/v1"\n'
+    (workspace / "settings.toml").write_text(own)
+    at = settings_page()
+    at.text_input(key="set_model_fast").set_value("lab/m, ollama/n")
+    at.button(key="save_models").click().run()
+    assert not at.exception
+    at.number_input(key="set_budget_run_usd").set_value(3.5)
+    at.button(key="save_budgets").click().run()
+    written = (workspace / "settings.toml").read_text()
+    assert tomllib.loads(written) == {
+        "step_seconds": 60, "model_fast": "lab/m, ollama/n", "budget_run_usd": 3.5,
+        "model_servers": {"lab": {"base_url": "http://127.0.0.1:9/v1"}},
+    }  # fmt: skip
+    assert "# mine" in written
+    assert "next start" in text_of(at)
+    at.button(key="use_budgets").click().run()
+    assert "lab/m" in text_of(at)
+
+
+def test_what_does_not_fit_is_said_and_nothing_is_written(workspace, monkeypatch):
+    monkeypatch.setenv("BIODESK_MODEL_JUDGE", "offline")
+    monkeypatch.setenv("LAB_API_KEY", KEY)
+    at = settings_page()
+    assert at.text_input(key="set_model_judge").disabled
+    for wrong, says_ in (("qwen3", "names no provider"), (f"lab/{KEY}", "holds a key")):
+        at.text_input(key="set_model_fast").set_value(wrong)
+        at.button(key="save_models").click().run()
+        assert says_ in "\n".join(str(element.value) for element in [*at.error, *at.warning])
+        assert KEY not in "\n".join(str(element.value) for element in [*at.error, *at.warning])
+    assert not (workspace / "settings.toml").exists()
+
+
+def test_where_others_can_open_the_app_nothing_is_changed_on_the_page(workspace, monkeypatch):
+    monkeypatch.setenv("BIODESK_SERVE_SHARED", "yes")
+    at = settings_page()
+    assert "Others can open this app" in text_of(at)
+    assert not [field for field in at.text_input if str(field.key).startswith("set_")]

@@ -19,7 +19,7 @@ from engine.adapters.models.collect import ReplyCollector, usage_of
 from engine.adapters.models.faults import kind_of, retry_after
 from engine.adapters.models.loop import Hear, LoopThread
 from engine.adapters.models.protocol import body_of
-from engine.errors import BrokenAnswer, ModelTimedOut, ModelUnavailable
+from engine.errors import BrokenAnswer, ModelTimedOut, ModelUnavailable, ModelUnreachable
 from engine.ports.cancel import CancelToken
 from engine.ports.models.chat import ChatReply, ChatRequest, TextPiece
 
@@ -121,14 +121,15 @@ class LiteLLMModel:
             return BrokenAnswer(f"The answer of {self.name} broke off: {said}", partial=partial)
         status = getattr(err, "status_code", None)
         status = _STATUS.get(kind, status if isinstance(status, int) else 503)
-        fault = kind_of(status, said)
+        away = _unconnected(err)
+        fault = ModelUnreachable if away and status >= 500 else kind_of(status, said)
         # Which of the two is filled differs from version to version.
         headers = {
             **_headers(getattr(err, "litellm_response_headers", None)),
             **_headers(getattr(err, "response", None)),
         }
         wait = retry_after(headers) if fault.retryable else None
-        return fault(f"{self.name} gave no answer ({kind}): {said}", wait=wait, reached=not _unconnected(err))
+        return fault(f"{self.name} gave no answer ({kind}): {said}", wait=wait, reached=not away)
 
 
 def load() -> Any:

@@ -17,7 +17,7 @@ from engine.adapters.models.collect import ReplyCollector
 from engine.adapters.models.faults import from_status, message_of
 from engine.adapters.models.loop import Hear, LoopThread
 from engine.adapters.models.protocol import body_of, refused_field
-from engine.errors import BrokenAnswer, ModelOverloaded, ModelRejected, ModelTimedOut, ModelUnavailable
+from engine.errors import BrokenAnswer, ModelRejected, ModelTimedOut, ModelUnavailable, ModelUnreachable
 from engine.ports.cancel import CancelToken
 from engine.ports.models.chat import ChatReply, ChatRequest, TextPiece
 
@@ -82,7 +82,7 @@ class OpenAIServer:
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.InvalidURL) as err:
             said = self._redact(str(err))
             message = f"{self.name} cannot be reached at {self._url}: {said or type(err).__name__}."
-            raise ModelOverloaded(message, reached=False) from None
+            raise ModelUnreachable(message, reached=False) from None
         except httpx2.TimeoutException:
             message = f"{self.name} was silent for {request.idle_seconds:.0f} s."
             raise ModelTimedOut(message, partial=collector.text) from None

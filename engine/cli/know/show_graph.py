@@ -148,6 +148,7 @@ def check_document(found: Any) -> dict[str, Any]:
         "claims": claims,
         "unclaimed": [one.model_dump(mode="json") for one in found.unclaimed],
         "score": found.score,
+        "read_by": found.read_by,
         "graph_version": found.graph_version,
         "seconds": found.seconds,
     }
@@ -156,6 +157,7 @@ def check_document(found: Any) -> dict[str, Any]:
 def check_text(found: Any) -> str:
     """Return each claim with its label and evidence."""
     passed = [f"{'NO CLAIM':<13} {short(one.text, 160)}\n{'':<14}{one.why}" for one in found.unclaimed]
+    passed += [f"The text was read by {found.read_by}; what the graph says was looked up."] if found.read_by else []
     if not found.claims:
         text = "The text makes no claim that could be checked: it states no relation between entities of the graph."
         return "\n".join([text, *passed])

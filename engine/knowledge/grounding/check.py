@@ -21,22 +21,45 @@ from engine.knowledge.claims.statements import Statement, read_text
 from engine.knowledge.graph.view import GraphView
 from engine.knowledge.grounding.direct import Ruling, direct_rulings
 from engine.knowledge.grounding.paths import PathFinder, Support
+from engine.knowledge.grounding.told import ReadsClaims, held
 from engine.knowledge.grounding.words import claim_words, edge_words, path_evidence, says
 from engine.knowledge.linking.linker import UNKNOWN_ID, EntityLinker
 
 SCORES: dict[Grounding, float] = {"grounded": 1.0, "inferred": 0.5, "ungrounded": 0.0, "contradicted": -1.0}
 
 
-def check_text(text: str, view: GraphView, linker: EntityLinker) -> ClaimCheck:
-    """Label every claim of a text. Any text is accepted; an empty one has no claims."""
+def check_text(
+    text: str, view: GraphView, linker: EntityLinker, reads: ReadsClaims = lambda text, names: None
+) -> ClaimCheck:
+    """Label every claim of a text. Any text is accepted; an empty one has no claims.
+
+    Args:
+        text: what is checked.
+        view: the graph.
+        linker: finds the entities of the text.
+        reads: reads the claims in the place of the trained models, or returns None to leave it to them.
+    """
     started = time.perf_counter()
-    read = list(read_text(text, linker.link(text)))
+    mentions = linker.link(text)
+    told = reads(text, [mention.text for mention in mentions])
+    if told is None:
+        read = list(read_text(text, mentions))
+        statements = [statement for one in read for statement in one.statements]
+        unclaimed = [Unclaimed(text=one.sentence.text, why=one.open) for one in read if one.open and not one.statements]
+    else:
+        statements, unclaimed = held(text, mentions, told[0])
     finder = PathFinder(view)
-    claims = [claim_of(statement, finder) for one in read for statement in one.statements]
-    unclaimed = [Unclaimed(text=one.sentence.text, why=one.open) for one in read if one.open and not one.statements]
+    claims = [claim_of(statement, finder) for statement in statements]
     score = sum(SCORES[claim.label] * _weight(claim) for claim in claims) / len(claims) if claims else 0.0
     seconds = time.perf_counter() - started
-    return ClaimCheck(claims=claims, unclaimed=unclaimed, score=score, graph_version=view.version, seconds=seconds)
+    return ClaimCheck(
+        claims=claims,
+        unclaimed=unclaimed,
+        score=score,
+        read_by=told[1] if told else "",
+        graph_version=view.version,
+        seconds=seconds,
+    )
 
 
 def _weight(claim: Claim) -> float:

@@ -38,6 +38,7 @@ def episode_of(
     edits: Sequence[str] = (),
     repairs: Sequence[str] = (),
     changed: Mapping[tuple[str, str], Changer] | None = None,
+    learned: Mapping[str, Sequence[str]] | None = None,
 ) -> Episode:
     """Return what is remembered of a run.
 
@@ -51,8 +52,10 @@ def episode_of(
         edits: what the user changed in the plan, a sentence each.
         repairs: what repairs changed, a sentence each (see `repair_sentences`).
         changed: (step, parameter) -> who changed it from what the planner had proposed.
+        learned: step -> what a model took from its repairs; kept where the step then succeeded.
     """
     nodes = _in_order(plan)
+    taken = {node: texts for node, texts in (learned or {}).items() if _done(results.get(node))}
     fields = [*domains] or [*(record.route.domains if record.route else []), *(n.domain for n in nodes)]
     return Episode(
         id=f"episode_{record.run_id}",
@@ -65,7 +68,9 @@ def episode_of(
         result_summary=result_summary(record, results, report),
         success=record.status == "succeeded",
         quality=quality(nodes, results, len(plan.not_answered)),
-        lessons=" ".join(lessons(nodes, results, repairs=repairs, edits=edits, error=record.error)),
+        lessons=" ".join(
+            lessons(nodes, results, repairs=repairs, edits=edits, error=record.error, learned=taken.values())
+        ),
         run_id=record.run_id,
         user=record.user,
         strategy=record.route.strategy if record.route else "",
@@ -73,7 +78,7 @@ def episode_of(
         data_names=_distinct(dataset.name for dataset in plan.datasets),
         data_sha256=_distinct(dataset.sha256 for dataset in plan.datasets),
         data_columns=_distinct(profile.columns_sha256 for profile in profiles),
-        steps=[_step(node, results.get(node.id), changed or {}) for node in nodes],
+        steps=[_step(node, results.get(node.id), changed or {}, taken.get(node.id, ())) for node in nodes],
         repairs=list(repairs),
         edits=list(edits),
         source="run",
@@ -87,8 +92,9 @@ def lessons(
     repairs: Sequence[str] = (),
     edits: Sequence[str] = (),
     error: str = "",
+    learned: Iterable[Sequence[str]] = (),
 ) -> list[str]:
-    """Return what a run taught, one sentence each: failures first, then repairs, edits and caveats.
+    """Return what a run taught, one sentence each: failures first, then repairs, what these taught, edits and caveats.
 
     A run in which everything went as planned teaches nothing, and the list is empty.
     """
@@ -107,6 +113,7 @@ def lessons(
     if error and not said:
         said.append(f"The analysis stopped: {full_stop(_first_line(error))}")
     said += [full_stop(text) for text in repairs]
+    said += [full_stop(text) for texts in learned for text in texts]
     said += [f"The user changed the plan: {full_stop(text)}" for text in edits]
     said += [full_stop(text) for text in _caveats(nodes, results)]
     return _distinct(said)
@@ -121,6 +128,15 @@ def repair_sentences(events: Iterable[NodeRetried], plan: TaskDag) -> list[str]:
             changed = listed([f"{name} = {value}" for name, value in event.changed.items()])
             said.append(f"{node.tool if node else event.node} ran with {changed}: {full_stop(event.why)}")
     return _distinct(said)
+
+
+def lessons_of(events: Iterable[NodeRetried]) -> dict[str, list[str]]:
+    """Return for each step what a model took from its repairs, in their order."""
+    found: dict[str, list[str]] = {}
+    for event in events:
+        if event.lesson:
+            found.setdefault(event.node, []).append(event.lesson)
+    return found
 
 
 def plan_summary(nodes: Sequence[TaskNode]) -> str:
@@ -195,7 +211,13 @@ def _in_order(plan: TaskDag) -> list[TaskNode]:
         return list(plan.nodes)
 
 
-def _step(node: TaskNode, result: NodeResult | None, changed: Mapping[tuple[str, str], Changer]) -> EpisodeStep:
+def _done(result: NodeResult | None) -> bool:
+    return result is not None and result.status in DONE
+
+
+def _step(
+    node: TaskNode, result: NodeResult | None, changed: Mapping[tuple[str, str], Changer], learned: Sequence[str]
+) -> EpisodeStep:
     used = result.params if result is not None and result.params else node.params
     return EpisodeStep(
         tool=node.tool,
@@ -204,6 +226,7 @@ def _step(node: TaskNode, result: NodeResult | None, changed: Mapping[tuple[str,
         status=result.status if result is not None else "pending",
         error=_first_line(result.error) if result is not None else "",
         changed={name: who for (step, name), who in changed.items() if step == node.id},
+        lessons=_distinct(learned),
     )
 
 

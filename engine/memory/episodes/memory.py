@@ -61,6 +61,12 @@ class EpisodicMemory:
         """Return what is remembered of a run, or None."""
         return next((episode for episode in self._all() if episode.run_id == run_id), None)
 
+    def lessons_on(self, tool: str, most: int = 5) -> list[str]:
+        """Return what repairs of steps of a tool taught, the newest first; not of analyses that are marked as wrong."""
+        known = sorted((e for e in self._all() if not e.doubted), key=newest_first)
+        said = (text for e in known for step in e.steps if step.tool == tool for text in step.lessons)
+        return list(dict.fromkeys(said))[:most]
+
     def episodes(self, search: str = "", limit: int = 200, offset: int = 0) -> list[Episode]:
         """Return episodes, pinned ones first, then newest first; an unreadable time counts as the oldest.
 

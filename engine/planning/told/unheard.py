@@ -1,0 +1,91 @@
+"""What a plan of the rules may have overheard although it leaves nothing open.
+
+The rules can be sure and wrong: a number takes no part, one of two possible times was taken, or a word that was passed over
+names something of the data. None of it says that the plan is wrong, so no person is asked; a second reader, where there
+is one, looks at the question too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from engine.domain.plan import Span, TaskDag, texts_of
+from engine.domain.profile import ColumnProfile, Profile
+from engine.domain.toolspec import ToolSpec
+from engine.text.names import name_parts
+from engine.text.stems import stem
+
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w])")
+_USUAL = re.compile(r"\btable 1\b|\b95 ?(?:%|per ?cent)|\b(?:0\.05|5 ?%)", re.IGNORECASE)
+"""Numbers that name what is done anyway: the table of a sample, intervals of 95 %, a level of 5 %."""
+_PASSED_OVER = ("filler", "unused")
+_LONG = 4
+"""A word has so many letters before it names a method: `t` and `auto` stand for too much."""
+_ROLE = 0.5
+
+
+def unheard(plan: TaskDag, profiles: Sequence[Profile], tools: Iterable[ToolSpec]) -> list[str]:
+    """Return what a plan may have overheard, one sentence each; [] where all of the question has its part.
+
+    Args:
+        plan: made by the rules.
+        profiles: its files.
+        tools: those of the catalogue, whose choices of a test or method are methods.
+    """
+    return [*_numbers(plan), *_times(plan, profiles), *_words(plan, profiles, tools)]
+
+
+def _numbers(plan: TaskDag) -> Iterator[str]:
+    heard = [(span.start, span.end) for span in plan.understood if span.taken_as not in _PASSED_OVER]
+    used = {number for node in plan.nodes for value in node.params.values() for number in _NUMBER.findall(f"{value}")}
+    names = [dataset.name for dataset in plan.datasets]
+    for found in _NUMBER.finditer(plan.question):
+        inside = any(start <= found.start() and found.end() <= end for start, end in heard)
+        named = any(found[0] in name and name in plan.question for name in names)
+        said = inside or named or found[0].replace(",", "") in used
+        if not said and not _USUAL.search(plan.question[max(0, found.start() - 6) : found.end() + 10]):
+            yield f"The number {found[0]} has no part in the plan."
+
+
+def _times(plan: TaskDag, profiles: Sequence[Profile]) -> Iterator[str]:
+    """Yield the steps whose time is one of several columns that could be it, where the question names none."""
+    named = {span.value.partition(" = ")[0] for span in plan.understood if span.taken_as not in _PASSED_OVER}
+    columns = [column for profile in profiles for column in profile.column_profiles]
+    able = {c.name: c.role("time") for c in columns if c.role("time") >= _ROLE and c.kind in ("integer", "number")}
+    used = named | {text for node in plan.nodes for value in node.params.values() for text in texts_of(value)}
+    for taken in dict.fromkeys(str(node.params.get("time") or "") for node in plan.nodes):
+        others = [name for name, sure in able.items() if name not in used and sure >= able.get(taken, 1.0)]
+        if taken in able and taken not in named and others:
+            yield f"The time could be {', '.join(map(repr, others))} as well as {taken!r}."
+
+
+def _words(plan: TaskDag, profiles: Sequence[Profile], tools: Iterable[ToolSpec]) -> Iterator[str]:
+    unused = [span for span in plan.understood if span.taken_as == "unused"]
+    if not unused:
+        return
+    columns = [column for profile in profiles for column in profile.column_profiles]
+    data = _stems(chain.from_iterable(_names(column) for column in columns))
+    methods = {word for word in _stems(_methods(tools)) if len(word) >= _LONG}
+    for span in unused:
+        said = _stems([span.text])
+        if said & (data | methods):
+            yield f"{_shown(span)} is passed over and names something of {'the data' if said & data else 'a method'}."
+
+
+def _names(column: ColumnProfile) -> list[str]:
+    return [column.name, *column.levels]
+
+
+def _methods(tools: Iterable[ToolSpec]) -> Iterator[str]:
+    choices = (param for spec in tools for param in spec.params if re.search("test|method|correct", param.name))
+    return (text for param in choices for text in texts_of(param.choices))
+
+
+def _stems(names: Iterable[str]) -> set[str]:
+    return {stem(part.lower()) for name in names for part in name_parts(name) if len(part) > 1 and not part.isdigit()}
+
+
+def _shown(span: Span) -> str:
+    return repr(span.text)

@@ -1,0 +1,106 @@
+"""A revised plan beside the one that ran: what succeeded keeps its id and so its result, all else runs.
+
+Results are stored under the id of their step. A step of the revised plan has the id of an earlier one only where it
+would compute the same: same tool, same parameters, same inputs, all the way up.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping
+
+from engine.domain.encoding.hashing import sha256_value
+from engine.domain.plan import DATA_PREFIX, Dataset, TaskDag, TaskNode
+from engine.errors import PlanError
+
+
+def beside(ran: TaskDag, revised: TaskDag, done: Collection[str]) -> TaskDag:
+    """Return the revised plan with ids that fit the results of the plan that ran.
+
+    Answers of the plan that ran, with all that they were computed from, stay also where the revised plan leaves them
+    out: it is made because of what failed, and what succeeded is not its business.
+
+    Args:
+        ran: the plan that ran.
+        revised: the plan made anew.
+        done: ids of steps of `ran` that succeeded.
+
+    Raises:
+        PlanError: when both plans read a file otherwise under one name.
+    """
+    known = dict[str, list[str]]()
+    for node_id, same in _sames(ran).items():
+        known.setdefault(same, []).append(node_id)
+    taken = {node.id for node in ran.nodes}
+    fresh = (name for number in itertools.count(1) if (name := f"n{number}") not in taken)
+    ids = {node_id: known[same].pop(0) if known.get(same) else next(fresh) for node_id, same in _sames(revised).items()}
+    nodes = [_named(node, ids) for node in revised.nodes]
+    here = {node.id for node in nodes}
+    kept = [node for node in ran.nodes if node.id in _answers(ran, done) - here]
+    questions = [q.model_copy(update={"node": ids.get(q.node, q.node), "also": [ids.get(one, one) for one in q.also]})
+                 for q in revised.open_questions]  # fmt: skip
+    return revised.model_copy(
+        update={
+            "nodes": [*kept, *nodes],
+            "datasets": _together(ran.datasets if kept else [], revised.datasets),
+            "analysis": list({a.id: a for a in (*(ran.analysis if kept else ()), *revised.analysis)}.values()),
+            "open_questions": questions,
+            "version": ran.version + 1,
+            "base": 0,
+        }
+    )
+
+
+def new_steps(ran: TaskDag, revised: TaskDag) -> list[TaskNode]:
+    """Return the steps of a plan from `beside` that the plan that ran has not."""
+    return [node for node in revised.nodes if ran.node(node.id) is None]
+
+
+def _answers(plan: TaskDag, done: Collection[str]) -> set[str]:
+    """Return the steps that succeeded and prepare no other, with all that they were computed from."""
+    needed = {up for node in plan.nodes for up in node.upstream()}
+    frontier = {node.id for node in plan.nodes if node.id in done and node.id not in needed}
+    found = set[str]()
+    while frontier:
+        found |= frontier
+        frontier = {up for node in plan.nodes if node.id in frontier for up in node.upstream()} - found
+    return found
+
+
+def _together(old: list[Dataset], new: list[Dataset]) -> list[Dataset]:
+    found = {dataset.name: dataset for dataset in old}
+    for dataset in new:
+        if found.setdefault(dataset.name, dataset) != dataset:
+            raise PlanError(f"The revised plan reads {dataset.name} otherwise than the one that ran.")
+    return list(found.values())
+
+
+def _sames(plan: TaskDag) -> dict[str, str]:
+    """Return step -> a hash of what it computes, in the order they run: ids of steps play no part in it."""
+    found: dict[str, str] = {}
+    files = {one.name: [one.name, one.sha256, one.type.value, one.read] for one in plan.datasets}
+
+    def source(ref: str) -> object:
+        if ref.startswith(DATA_PREFIX):
+            return files.get(ref.removeprefix(DATA_PREFIX), ref)
+        step, _, output = ref.partition(".")
+        return [found.get(step, step), output]
+
+    for node in plan.order():
+        inputs = {name: source(ref) for name, ref in node.inputs.items()}
+        found[node.id] = sha256_value([node.tool, node.params, inputs, [found.get(up, up) for up in node.depends_on]])
+    return found
+
+
+def _named(node: TaskNode, ids: Mapping[str, str]) -> TaskNode:
+    def renamed(ref: str) -> str:
+        step, dot, output = ref.partition(".")
+        return ref if ref.startswith(DATA_PREFIX) else ids.get(step, step) + dot + output
+
+    return node.model_copy(
+        update={
+            "id": ids[node.id],
+            "inputs": {name: renamed(ref) for name, ref in node.inputs.items()},
+            "depends_on": [ids.get(step, step) for step in node.depends_on],
+        }
+    )

@@ -1,0 +1,87 @@
+"""What a plan that leaves nothing open may have overheard: numbers, times and words, and nothing where all has a part."""
+
+from __future__ import annotations
+
+import pytest
+from growth_data import write_growth
+
+from engine.data.profiler import profile_file
+from engine.domain.plan import Dataset, Span, TaskDag, TaskNode
+from engine.domain.profile import ColumnProfile, Profile, RoleGuess
+from engine.planning.making.finish import doubts_of
+from engine.planning.planner import Planner
+from engine.planning.told.unheard import unheard
+from engine.toolbox.registry import builtin_tools
+
+TOOLS = list(builtin_tools())
+
+
+@pytest.fixture(scope="module")
+def growth(tmp_path_factory):
+    return [profile_file(write_growth(tmp_path_factory.mktemp("unheard") / "growth.csv"))]
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [
+        ("Does the treatment raise growth by 15 %?", "15"),
+        ("Is growth different between treated and control after 14 days?", "14"),
+    ],
+)
+def test_a_number_without_a_part_is_heard_of(growth, question, number):
+    plan = Planner(builtin_tools()).plan(question, growth).plan
+    assert unheard(plan, growth, TOOLS) == [f"The number {number} has no part in the plan."]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is growth different between treated and control?",
+        "Is growth different between treated and control for plants above 45 cm in height?",
+        "Does growth correlate with height by spearman at alpha 0.01?",
+        "Does growth in growth.csv correlate with height?",
+    ],
+)
+def test_where_all_has_its_part_nothing_is_heard_of(growth, question):
+    plan = Planner(builtin_tools()).plan(question, growth).plan
+    assert doubts_of(plan) == 0
+    assert unheard(plan, growth, TOOLS) == []
+
+
+def test_names_with_numbers_are_no_numbers():
+    plan = TaskDag(question="Is IL6 higher at COVID-19 in week2?", nodes=[])
+    assert unheard(plan, [], []) == ["The number 19 has no part in the plan."]
+    spans = [Span(text="COVID-19", start=17, end=25, taken_as="level", value="disease = COVID-19")]
+    assert unheard(plan.model_copy(update={"understood": spans}), [], []) == []
+    files = [Dataset(name="run 7.csv", path="/x", sha256="0", type="table")]
+    assert unheard(TaskDag(question="What is in run 7.csv?", datasets=files), [], []) == []
+
+
+def timed(*names: str) -> Profile:
+    roles = [RoleGuess(role="time", confidence=0.9, why="named so")]
+    columns = [ColumnProfile(name=name, kind="number", roles=roles) for name in names]
+    return Profile(
+        path="/x.csv", name="x.csv", format="csv", bytes=1, sha256="0", types=[], summary="", column_profiles=columns
+    )
+
+
+def test_one_of_two_possible_times_is_heard_of_unless_it_is_named():
+    node = TaskNode(id="n1", name="Survival", tool="cox_regression", params={"time": "os_months"})
+    plan = TaskDag(question="Does the drug prolong survival?", nodes=[node])
+    assert unheard(plan, [timed("os_months", "pfs_months")], []) == [
+        "The time could be 'pfs_months' as well as 'os_months'."
+    ]
+    assert unheard(plan, [timed("os_months")], []) == []
+    named = [Span(text="overall", start=0, end=7, taken_as="column", value="os_months")]
+    assert unheard(plan.model_copy(update={"understood": named}), [timed("os_months", "pfs_months")], []) == []
+
+
+def test_a_word_passed_over_that_names_something_of_the_data_or_a_method_is_heard_of(growth):
+    def passed_over(text: str) -> list[str]:
+        spans = [Span(text=text, start=0, end=len(text), taken_as="unused")]
+        return unheard(TaskDag(question=text, understood=spans), growth, TOOLS)
+
+    assert passed_over("heights") == ["'heights' is passed over and names something of the data."]
+    assert passed_over("treated") == ["'treated' is passed over and names something of the data."]
+    assert passed_over("spearman") == ["'spearman' is passed over and names something of a method."]
+    assert passed_over("kindly") == []
