@@ -1,7 +1,8 @@
 """Writes the report by rule: which findings lead, what limits them, what was assumed.
 
-Nothing here computes or rephrases a number. A finding is repeated as the step wrote it, and everything that
-speaks against a result (warnings, failed checks, missing steps) is carried over without choosing.
+Nothing here computes or rephrases a number. A finding is repeated as the step wrote it, with codes in words where it is
+known what they stand for (`engine.text.codes`), and everything that speaks against a result (warnings, failed checks,
+missing steps) is carried over without choosing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from engine.reporting.methods import Bibliography, method_steps, spec_of, value_
 from engine.reporting.next_steps import next_steps
 from engine.reporting.spoken import spoken
 from engine.reporting.status import done_nodes, is_complete, planned, status_lines, unfinished
+from engine.text.codes import meanings, reworded
 from engine.text.stopwords import STOP
 from engine.text.tokens import tokens
 from engine.toolbox.registry import ToolRegistry
@@ -43,22 +45,28 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
     methods = method_steps(view, registry, bibliography)
     done = done_nodes(view)
     artifacts = [artifact for _, result in done for artifact in result.artifacts]
-    answers = _answers(view, registry)
+    known = meanings([c for profile in view.profiles for c in profile.column_profiles], view.record.question)
+
+    def told(text: str) -> str:
+        return reworded(text, known)
+
+    answers = [answer.model_copy(update={"text": told(answer.text)}) for answer in _answers(view, registry)]
+    found = [f.model_copy(update={"text": told(f.text)}) for _, result in done for f in result.findings]
     return Report(
         title=title_of(view.record.question),
         question=view.record.question,
         summary=_summary(view, answers, registry),
-        findings=[finding for _, result in done for finding in result.findings],
+        findings=found,
         methods=methods,
         figures=[_figure(view, node, result, a, registry) for node, result in done for a in _figures(result)],
         tables=[artifact for artifact in artifacts if is_table(artifact)],
-        limitations=limitations(view),
+        limitations=[told(text) for text in limitations(view)],
         next_steps=next_steps(view, registry),
         checked=of_steps(view),
         citations=bibliography.entries,
         assumptions=_assumptions(view),
         answers=answers,
-        caveats=caveats(view, answers),
+        caveats=[told(text) for text in caveats(view, answers)],
         spoken=spoken([answer.said for answer in answers]),
     )
 

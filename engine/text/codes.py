@@ -93,16 +93,20 @@ def without_key(name: str) -> str:
 def reworded(text: str, known: Meanings) -> str:
     """Return a sentence with the codes of columns in words: `status = 2` as `status = died (2)`.
 
-    Only what stands right behind its column's name is put in words; a code by itself could be of any column. Keys in
-    the names of columns are left out (`sex` for `sex (1=m 2=f)`).
+    Only what stands right behind its column's name is put in words; a code by itself could be of any column. What
+    follows a code in parentheses is taken into its own: `feed 2 (32.4)` as `feed new (2; 32.4)`. Keys in the names of
+    columns are left out (`sex` for `sex (1=m 2=f)`).
     """
     for name in sorted(known, key=len, reverse=True):
         codes = "|".join(re.escape(level) for level in sorted(known[name], key=len, reverse=True))
         lead = rf"(?<!\w){re.escape(name)}(?P<quote>['\"`]?)(?P<sign>\s*(?:==?|:|\bis not\b|\bis\b|\s)\s*)"
-        listed = rf"(?P<codes>(?:{codes})(?:(?:, | or | and )(?:{codes}))*)(?![\w%]|[.,]\d| \()"
+        listed = rf"(?P<codes>(?:{codes})(?:(?:, | or | and )(?:{codes}))*)(?![\w%]|[.,]\d)(?: \((?P<more>[^()]*)\))?"
 
         def told(match: re.Match[str], name: str = name, codes: str = codes) -> str:
-            said = re.sub(codes, lambda code: in_words(code[0], known[name]), match["codes"])
+            more = match["more"] or ""
+            if more in known[name].values():
+                return match[0]  # in words already
+            said = re.sub(codes, lambda code: in_words(code[0], known[name], more), match["codes"])
             return f"{without_key(name)}{match['quote']}{match['sign']}{said}"
 
         text = re.sub(lead + listed, told, text)

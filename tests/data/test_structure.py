@@ -905,3 +905,14 @@ def test_a_time_until_something_finds_the_state_of_those_it_came_for(name: str) 
         "stick": rng.integers(0, 2, 150),
     })  # fmt: skip
     assert found(frame).survival == {"time": name, "event": "q", "event_value": "1"}
+
+
+def test_what_grows_leaves_its_range_behind_and_is_one_measurement() -> None:
+    rng = RNG(3)
+    gain = rng.normal(3, 0.2, 40)
+    weights = {f"BW wk{week} (kg)": 8 + week * gain + rng.normal(0, 0.3, 40) for week in (0, 2, 4, 6, 8)}
+    assert pd.DataFrame(weights).max().iloc[0] < pd.DataFrame(weights).min().iloc[2]
+    (family,) = found(pd.DataFrame(weights)).wide
+    assert (family.columns, family.labels) == ([*weights], ["wk0", "wk2", "wk4", "wk6", "wk8"])
+    without_times = pd.DataFrame({f"plate {n}": values for n, values in zip((1, 2, 3), weights.values(), strict=False)})
+    assert found(without_times).wide == []

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from engine.data.profiler import profile_files
+from engine.domain.plan import texts_of
 from engine.planning.binding.bind import bind
 from engine.planning.planner import Planner
 from engine.planning.reading.read import read
@@ -314,3 +315,21 @@ def test_a_code_held_constant_is_a_group(tmp_path):
     question = "partial correlation of ldh and crp controlling for site (site is a category code)"
     params = bind(builtin_tools().get("partial_correlation"), read(question, data), data).params
     assert (params["held"], params["categorical"]) == (["site"], ["site"])
+
+
+@pytest.mark.parametrize(
+    "clause", ["only Species (lat.) = Carabus auratus", "where Species (lat.) is Carabus auratus",
+               "for Species (lat.) = Carabus auratus", "(Species (lat.) = Carabus auratus)"],
+)  # fmt: skip
+def test_a_column_and_its_level_said_as_a_condition_keep_rows(tmp_path, clause):
+    rng = np.random.default_rng(1)
+    kinds = ["Abax ater", "Carabus auratus", "Nebria brevicollis"]
+    rows = [
+        (f"s{site}", ("wood", "field")[site % 2], kind, int(rng.poisson(4))) for site in range(12) for kind in kinds * 2
+    ]
+    path = tmp_path / "beetles.csv"
+    pd.DataFrame(rows, columns=["site", "Habitat", "Species (lat.)", "individuals"]).to_csv(path, index=False)
+    plan = Planner(builtin_tools()).plan(f"Do individuals differ by Habitat, {clause}", profile_files([path])).plan
+    conditions = [node.params.get("condition") for node in plan.nodes]
+    assert "`Species (lat.)` in ['Carabus auratus']" in conditions
+    assert not any("Species (lat.)" in texts_of(value) for node in plan.nodes for value in node.params.values())

@@ -79,3 +79,41 @@ def test_a_time_that_no_row_has_is_not_kept(planner, larvae):
     first = planner.plan("Does length differ between albino and tabby over time?", data).plan
     with pytest.raises(PlanError):
         planner.plan("at 30 h only", data, previous=first)
+
+
+@pytest.fixture(scope="module")
+def pigs(tmp_path_factory):
+    """Weights of 48 pigs of 8 pens at five weeks side by side; a pen has one feed."""
+    rng = np.random.default_rng(4)
+    pen = np.repeat(np.arange(1, 9), 6)
+    gain = 2.6 + 0.3 * (pen > 4) + rng.normal(0, 0.2, 48)
+    table = {"tag": [f"P{n}" for n in range(48)], "Pen no.": pen, "Feed (1=std, 2=new)": 1 + (pen > 4)}
+    table |= {f"BW wk{week} (kg)": (8 + week * gain + rng.normal(0, 0.4, 48)).round(1) for week in (0, 2, 4, 6, 8)}
+    path = tmp_path_factory.mktemp("pigs") / "pigs.csv"
+    pd.DataFrame(table).to_csv(path, index=False)
+    return profile_files([path])
+
+
+WEIGHTS = [f"BW wk{week} (kg)" for week in (0, 2, 4, 6, 8)]
+
+
+@pytest.mark.parametrize("question", ["are the pigs heavier in week 6 with the new feed", "weight at week 6 by feed?"])
+def test_an_occasion_that_is_named_is_the_one_that_is_compared(planner, pigs, question) -> None:
+    model = step(planner.plan(question, pigs, analysis="mixed_model").plan, "mixed_model")
+    assert model["outcome"] == "BW wk6 (kg)"
+
+
+@pytest.mark.parametrize(
+    "question", ["do they gain weight faster on the new feed", "do the pigs grow better on the new feed"]
+)
+def test_growth_is_of_all_occasions_and_how_fast_depends_on_the_group(planner, pigs, question) -> None:
+    plan = planner.plan(question, pigs).plan
+    model = step(plan, "mixed_model")
+    assert (model["columns"], model["interaction"]) == (WEIGHTS, True)
+    assert any("same in all rows of one 'Pen no.'" in warning for warning in plan.warnings)
+
+
+def test_a_measurement_named_without_an_occasion_is_asked_about(planner, pigs) -> None:
+    plan = planner.plan("does weight differ by feed", pigs, analysis="compare_groups").plan
+    assert [q.param for q in plan.open_questions if q.blocking] == ["value"]
+    assert plan.not_answered == []

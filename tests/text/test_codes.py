@@ -97,3 +97,9 @@ def test_sentences_say_codes_in_words() -> None:
     assert reworded("sex (1=m 2=f) is 1 or 2; status 2.5", known) == "sex is male (1) or female (2); status 2.5"
     assert reworded("status = 2 (died)", known) == "status = 2 (died)"
     assert reworded("status = 20", known) == "status = 20"
+
+
+def test_what_follows_a_code_in_parentheses_goes_into_its_own() -> None:
+    known = {"Feed (1=std, 2=new)": {"1": "std", "2": "new"}}
+    said = reworded("Weight is higher in Feed (1=std, 2=new) 2 (32.4) than in Feed (1=std, 2=new) 1 (30.2).", known)
+    assert said == "Weight is higher in Feed new (2; 32.4) than in Feed std (1; 30.2)."

@@ -96,7 +96,12 @@ def _one_measurement(members: list[tuple[Any, str, Col, bool]], *, sides: bool) 
         return False
     timed = sum(m[3] for m in members) >= len(members) / 2 or sides
     kinds = {c.profile.scale in ("binary",) for c in cols}
-    if len(kinds) > 1 or kinds == {True} or not _same_range(cols):
+    if len(kinds) > 1 or kinds == {True}:
+        return False
+    # What grows leaves its range behind: `BW wk0` to `BW wk8` are one by their names.
+    units = {re.sub(r"[^a-z]", "", str(m[1]).lower()) for m in members}
+    dated = len(cols) > 2 and not sides and all(m[3] for m in members) and units <= DAYS.keys()
+    if not _same_range(cols, overlap=not dated):
         return False
     if timed:
         return True
@@ -115,14 +120,16 @@ def _one_measurement(members: list[tuple[Any, str, Col, bool]], *, sides: bool) 
     return _typical_correlation(cols) >= 0.3
 
 
-def _same_range(cols: list[Col]) -> bool:
-    """Say whether the middle halves of the columns have similar widths and their ranges overlap."""
+def _same_range(cols: list[Col], *, overlap: bool) -> bool:
+    """Say whether the middle halves of the columns have similar widths and, where asked, their ranges overlap."""
     import numpy as np
 
     quarters = np.array([np.quantile(c.present, [0.0, 0.25, 0.75, 1.0]) for c in cols])
     widths = np.maximum(quarters[:, 2] - quarters[:, 1], 0.25 * (quarters[:, 3] - quarters[:, 0]))
     if widths.min() <= 0 or widths.max() > 8 * widths.min():
         return False
+    if not overlap:
+        return True
     neighbours = pairwise(quarters)
     return all(min(a[3], b[3]) >= max(a[0], b[0]) for a, b in neighbours)
 

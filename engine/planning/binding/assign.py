@@ -92,6 +92,19 @@ def _holding(param: ParamSpec, sheet: Sheet) -> set[str]:
     return {c.name for c in sheet.columns if any(mark.fullmatch(level.strip()) for level in c.levels)}
 
 
+_MEASURED = frozenset({"measure", "outcome", "response", "y"})
+
+
+def _whole(sheet: Sheet, reading: Reading) -> set[str]:
+    """Return columns whose words name all occasions of one measurement alike: the weight of `do they gain weight faster`.
+
+    No occasion was said, so none of them is meant by itself.
+    """
+    families = [{*wide.columns} for wide in sheet.structure.wide if wide.ordered and len(wide.columns) > 2]
+    named = [(m.column, {m.column, *m.rivals}) for m in reading.mentions if not m.level]
+    return {column for column, alike in named for own in families if column in own and len(own & alike) > 1}
+
+
 class Assignment:
     """Depth first over the assignments of named columns to parameters."""
 
@@ -129,6 +142,7 @@ class Assignment:
         self.many = sorted(many, key=lambda p: p.role != "wide")  # the occasions first, then what may explain them
         self.coded = [n for n in self.free if reading.parts.get(n) == {"outcome"} and n in reading.coding]
         """What the question says to have happened, in codes."""
+        self.whole = _whole(sheet, reading)
         self.marked = {p.name: names for p in params if p.holds and (names := _holding(p, sheet))}
         self.best = float("-inf")
         self.chosen: dict[str, Any] = {}
@@ -157,6 +171,8 @@ class Assignment:
     def _not_meant(self, param: ParamSpec, name: str, fits: float) -> bool:
         """Say whether a column that could play a part has not been named for it."""
         reading, slot, strength = self.reading, slot_of(param.role), self.reading.strength(name)
+        if name in self.whole and param.kind == "column" and param.role in _MEASURED and not slot.pairs:
+            return True
         if param.called and not called(param, name) and (strength < SURE_NAME or name not in reading.named()):
             return True
         natural = slot.natural(self.sheet) if slot.natural else []

@@ -117,7 +117,9 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
         elif param.name in best.needed:
             bound.missing.append(param)
     bound.score += best.best
-    bound.unused += [c for c in best.free if c not in set(flat(best.chosen.values()))]
+    # Of occasions named alike none is left out by itself where the one that is meant is asked for.
+    asked = best.whole if bound.missing else set[str]()
+    bound.unused += [c for c in best.free if c not in asked | set(flat(best.chosen.values()))]
 
 
 def _all_meant(bound: Bound) -> None:

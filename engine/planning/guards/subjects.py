@@ -28,6 +28,15 @@ def clustered_rows(case: Case) -> None:
 def alike_within(case: Case) -> None:
     """Warn where rows belong together and the step takes them as independent."""
     found = repetition(case.bound)
+    if found is not None and case.bound.of_role("wide"):
+        shared = [name for name in case.bound.of_role("predictors") if name in found.between]
+        if shared and found.subject not in case.bound.columns():
+            case.warnings.append(
+                f"{shared[0]!r} is the same in all rows of one {found.subject!r}, and this form of the model takes each "
+                f"row for itself: the p-value is too small where rows of one {found.subject!r} are alike. With one "
+                f"occasion as the outcome, {found.subject!r} can be taken into account."
+            )
+        return
     if found is not None and case.reading.paired is not False and found.subject not in case.bound.columns():
         case.warnings.append(
             f"Rows of one {found.subject!r} may be alike, and this step takes all rows as independent: a mixed model with "

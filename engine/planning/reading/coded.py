@@ -19,7 +19,7 @@ class Coded:
         at = 0
         for number, mention in enumerate(mentions):
             start, end = words[mention.first].start, words[mention.last].end
-            end += _signs_after(question[end:], mention)
+            end = max(_whole_name(question, start, mention), end + _signs_after(question[end:], mention))
             code = f"<{'l' if mention.level else 'c'}{number}>"
             plain = bool(mention.level) and mention.first == mention.last and words[mention.first].number is not None
             pieces += [question[at:start], code]
@@ -32,6 +32,12 @@ class Coded:
     def inside(self, text: str | None) -> list[ColumnMention]:
         """Return the mentions in a piece of the coded text."""
         return [self.mentions[int(number)] for number in re.findall(r"<[cl](\d+)>", text or "")]
+
+
+def _whole_name(question: str, start: int, mention: ColumnMention) -> int:
+    """Return where a name ends that stands as it is in the file, 0 where it does not: `Species (lat.)` ends in a bracket."""
+    name = mention.level or mention.column
+    return start + len(name) if question[start : start + len(name)].lower() == name.lower() else 0
 
 
 _SIGNS = re.compile(r"[^\w\s()\[\].,;:?!]+$")

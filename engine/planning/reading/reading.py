@@ -18,6 +18,10 @@ Part = Literal["outcome", "cause", "adjust", "by", "subject", "over", "exposure"
 along which the rest is followed (`over time`), what counts are out of."""
 
 
+_IS = frozenset("is are was were equals".split())
+"""What may stand between a column and the level that rows are kept for: `where sex is female`."""
+
+
 class Restriction(NamedTuple):
     """Rows to keep or to leave out."""
 
@@ -115,6 +119,7 @@ class Reading:
     def named(self) -> list[str]:
         """Return the columns named themselves, in order."""
         own = {(m.column, m.first - 1) for m in self.mentions if m.level}  # `month 4` names a level, not the column
+        own |= {(r.column, r.first - 2) for r in self.restrictions if r.sure and self.words[r.first - 1].text in _IS}
         return list(dict.fromkeys(m.column for m in self.mentions if not m.level and (m.column, m.last) not in own))
 
     def coded(self, column: str, levels: Iterable[str]) -> tuple[Coding | None, bool]:

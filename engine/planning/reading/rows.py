@@ -59,6 +59,14 @@ def _kept_alone(coded: Coded) -> Iterator[tuple[re.Match[str], bool]]:
         while match and (match := further.match(text, match.end())):
             yield match, True
     for match in re.finditer(
+        rf"(?:\b(?:{_ONLY}|where|whose|with|for)\s+(?:the\s+)?|[(,]\s*)<c\d+>\s*(?:==?|is|equals|equal to)\s*{SHORT}(?P<l>{LEVELS})"
+        r"(?!\s*(?:vs|versus|against|than|compared|rather)\b)",
+        text,
+        re.IGNORECASE,
+    ):
+        if len({m.column for m in coded.inside(match[0])}) == 1:  # `where sex is female`, `only species = A`
+            yield match, True
+    for match in re.finditer(
         rf"(?P<l>{LEVELS})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))",
         text,
         re.IGNORECASE,

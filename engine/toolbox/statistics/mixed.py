@@ -122,7 +122,10 @@ def one_row_an_occasion(table, columns, subject):
     """Return the table with a row for each of `columns`, and what its value, subject and occasion are called.
 
     The value is named by what the columns' names share, the occasions by what tells them apart, the first as reference.
+    A unit of time before the number names the occasions: `BW wk0` and `BW wk8` are BW at 0 and 8 wk.
     """
+    import re
+
     import pandas as pd
 
     columns = list(dict.fromkeys(columns))
@@ -135,8 +138,12 @@ def one_row_an_occasion(table, columns, subject):
     if not all(labels) or len(set(labels)) < len(labels):
         labels = columns
     taken = {str(name) for name in table.columns}
+    unit = re.fullmatch(
+        r"(.*\w)[ ._-]+((?:min|h|hr|hour|d|day|w|wk|week|mo|month|yr|year|visit)s?)[ ._-]*", start, re.IGNORECASE
+    )
+    start, unit = (unit[1], unit[2]) if unit else (start, "")
     value = next(n for n in (f"{start}{end}".strip(" ._-"), "value", "measured_value") if n and n not in taken)
-    occasion = next(n for n in ("occasion", "measured_at", "occasion_of_value") if n not in taken)
+    occasion = next(n for n in (unit, "occasion", "measured_at", "occasion_of_value") if n and n not in taken)
     rest = table.drop(columns=columns)
     if not subject:
         subject = next(n for n in ("subject", "row_of_table", "subject_of_row") if n not in taken)
@@ -340,6 +347,7 @@ def numbered_anew(table, labels, fixed, subject):
                                     '(?:\\w+\\s+)?(?:growth|decline|loss|progress\\w*)|'
                                     'diff\\w*[ -]in[ -]diff\\w*|(?-i:DiD|DID)\\b|(?:chang|increas|decreas|improv|'
                                     'declin|dropp|r[io]s|fell|grew)\\w* (?:more|less)\\b|'
+                                    '(?:grow|gain|develop|recover|heal)\\w* (?:\\w+ )?(?:better|worse|more|less)\\b|'
                                     '(?:growth|change|increase|decrease|rise|fall|decline|slope|progress|trajector|'
                                     'course|gain|loss|recovery|trend|improvement)\\w*\\b[^.?!]{0,60}\\b(?:differ\\w*|'
                                     'depends? on|(?:the )?same|alike)\\b']),

@@ -30,6 +30,21 @@ def changing_number(design, groups, effects, preferred):
     return ""
 
 
+def numbered_occasions(table, effects):
+    """Return the ordered factor whose levels are three numbers or more, with its numbers; "" without one."""
+    import pandas as pd
+
+    for name in effects:
+        levels = (
+            table[name].cat.categories if name in table and isinstance(table[name].dtype, pd.CategoricalDtype) else ()
+        )
+        if len(levels) > 2 and table[name].cat.ordered:
+            numbers = pd.to_numeric(pd.Series(levels), errors="coerce")
+            if numbers.notna().all():
+                return name, table[name].map(dict(zip(levels, numbers, strict=True))).astype(float).to_numpy()
+    return "", None
+
+
 def constant_group(table, groups, effects, over):
     """Return the one fixed factor that is the same in all rows of a subject, or "" where there is none or several."""
     import pandas as pd
@@ -145,11 +160,12 @@ def slope_tables(y, design, table, groups, effects, preferred, outcome):
     import pandas as pd
 
     over = changing_number(design, groups, effects, preferred)
+    over, x = (over, design[over].to_numpy()) if over else numbered_occasions(table, effects)
     if not over:
         return None, None, []
     group = constant_group(table, groups, effects, over)
     labels = level_labels(table[group]).to_numpy() if group else None
-    rows = subject_slopes(y, design[over].to_numpy(), groups, labels)
+    rows = subject_slopes(y, x, groups, labels)
     slopes = pd.DataFrame(rows)
     slopes.insert(1, "over", over)
     if not group:
@@ -167,6 +183,6 @@ def slope_tables(y, design, table, groups, effects, preferred, outcome):
 
 
 SLOPE_HELPERS = (shift_estimate, independent_test, overall_test, dunnett_rows, pooled_contrasts, changing_number,
-                 constant_group, which_differ, subject_slopes, compared_slopes, describe_slopes,
+                 numbered_occasions, constant_group, which_differ, subject_slopes, compared_slopes, describe_slopes,
                  slope_tables)  # fmt: skip
 """What a tool carries that reports each subject's own slope, beside the helpers of columns and marginal means."""

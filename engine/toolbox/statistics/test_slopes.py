@@ -101,3 +101,19 @@ def test_nothing_that_changes_within_subjects_gives_no_slopes():
     same = mixed_model(flat, outcome="distance", fixed=["age", "Sex"], subject="Subject")
     assert same["slope_comparison"] is None  # every child has the same slope, so there is no spread to compare by
     assert same["slopes"]["slope"].nunique() >= 1
+
+
+def test_occasions_in_columns_have_slopes_over_their_numbers(tmp_path):
+    wide = TEETH.pivot_table(index=["Subject", "Sex"], columns="age", values="distance", observed=True).reset_index()
+    ages = [name for name in wide.columns if isinstance(name, (int, float))]
+    wide = wide.rename(columns={age: f"distance year {age:g}" for age in ages})
+    params = {"columns": [f"distance year {age:g}" for age in ages], "fixed": ["Sex"], "interaction": True}
+    record, tables, issues = run_step(mixed_model, {"table": wide}, params, tmp_path)
+    assert not issues
+    long = {"outcome": "distance", "fixed": ["Sex", "age"], "subject": "Subject", "interaction": True}
+    reference = run_step(mixed_model, {"table": TEETH}, long, tmp_path)[1]["slope_comparison"].iloc[0]
+    row = tables["slope_comparison"].iloc[0]
+    assert abs(row["difference"]) == pytest.approx(abs(reference["difference"]))
+    assert row["p_value"] == pytest.approx(reference["p_value"])
+    assert "distance rises" in record["findings"][0]["text"]
+    assert "over year in" in record["findings"][0]["text"]
