@@ -130,10 +130,10 @@ def rate(
     share = np.exp(evidence - evidence.max())
     share /= share.sum()
     # The variances are averaged over by their evidence: a single one would be too sure of itself with few matches.
-    mean = sum(w * fit.mode for w, fit in zip(share, fits, strict=True))
-    second = sum(
-        w * (fit.covariance + np.outer(fit.mode - mean, fit.mode - mean)) for w, fit in zip(share, fits, strict=True)
-    )
+    modes = np.array([fit.mode for fit in fits])
+    mean: Floats = share @ modes
+    second = np.einsum("k,kij->ij", share, np.array([fit.covariance for fit in fits]))
+    second += np.einsum("k,ki,kj->ij", share, modes - mean, modes - mean)
     review = _standardised(n, reviews)
     to_strength = np.hstack([np.eye(n), np.zeros((n, 1)), review[:, None]])
     return Ratings(
@@ -170,7 +170,7 @@ def _fit(design: Floats, score: Floats, weight: Floats, variance: float, factor:
     """Return the posterior by Newton's method, and the logarithm of its evidence."""
     size = design.shape[1]
     prior = np.concatenate([variance * factor, [BIAS_VARIANCE, WEIGHT_VARIANCE * variance]])
-    x = np.zeros(size)
+    x, hessian = np.zeros(size), np.diag(1 / prior)
     for _ in range(50):
         p = 1 / (1 + np.exp(-np.clip(design @ x, -35, 35)))
         gradient = design.T @ (weight * (score - p)) - x / prior
@@ -183,7 +183,7 @@ def _fit(design: Floats, score: Floats, weight: Floats, variance: float, factor:
     likelihood = float((weight * (score * odds - np.log1p(np.exp(odds)))).sum())
     logdet = float(np.linalg.slogdet(hessian)[1])
     evidence = likelihood - 0.5 * float((x**2 / prior).sum()) - 0.5 * float(np.log(prior).sum()) - 0.5 * logdet
-    return _Fit(x, np.linalg.inv(hessian), evidence)
+    return _Fit(x, np.asarray(np.linalg.inv(hessian), dtype=np.float64), evidence)
 
 
 def _standardised(n: int, reviews: Sequence[float | None] | None) -> Floats:
