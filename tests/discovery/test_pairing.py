@@ -44,9 +44,10 @@ def test_a_judge_that_repeats_itself_is_never_asked_twice():
 
 
 def test_once_explored_the_top_is_looked_at():
-    matches = played(16, 12, seed=2)
-    late = np.bincount([at for m in matches[16:] for at in (m.first, m.second)], minlength=16)
-    assert late[-6:].sum() > 2 * late[:6].sum()
+    late = np.zeros(16)
+    for seed in range(4):
+        late += np.bincount([at for m in played(16, 12, seed=seed)[16:] for at in (m.first, m.second)], minlength=16)
+    assert late[-6:].sum() > 1.7 * late[:6].sum()
 
 
 def test_who_is_vetoed_does_not_play():
