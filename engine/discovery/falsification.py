@@ -1,4 +1,4 @@
-"""Evidence against chance that adds up: p-values become e-values, and many hypotheses are judged at one error rate.
+"""Gathered against chance that adds up: p-values become e-values, and many hypotheses are judged at one error rate.
 
 An e-value has an expectation of at most 1 when there is no effect. Those of independent tests of one hypothesis
 multiply, also when later tests are chosen by what earlier ones found, and by Ville's inequality their product ever
@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+
+from engine.domain.hypotheses import TestVerdict
 
 ALPHA = 0.1
 """The usual error rate."""
 KAPPA = 0.5
 """The calibrator is KAPPA x p^(KAPPA - 1)."""
-Verdict = Literal["supported", "refuted", "untested"]
 
 
 def e_of_p(p: float) -> float:
@@ -37,14 +37,14 @@ def e_of_p(p: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Gathered:
     """What the tests of one hypothesis have shown so far: a product of e-values for it and one against it."""
 
     for_it: float = 1.0
     against: float = 1.0
     tests: int = 0
 
-    def after(self, p: float, *, as_predicted: bool) -> Evidence:
+    def after(self, p: float, *, as_predicted: bool) -> Gathered:
         """Return the evidence after one more test.
 
         Args:
@@ -54,7 +54,7 @@ class Evidence:
         # One-sided in each direction: half of the two-sided p on the side it points to, the rest on the other.
         half = min(1.0, p / 2)
         toward, away = (half, 1 - half) if as_predicted else (1 - half, half)
-        return Evidence(self.for_it * e_of_p(toward), self.against * e_of_p(away), self.tests + 1)
+        return Gathered(self.for_it * e_of_p(toward), self.against * e_of_p(away), self.tests + 1)
 
 
 def discoveries(values: Mapping[str, float], alpha: float = ALPHA) -> set[str]:
@@ -72,11 +72,11 @@ def discoveries(values: Mapping[str, float], alpha: float = ALPHA) -> set[str]:
     return set(ordered[:last])
 
 
-def verdicts(evidence: Mapping[str, Evidence], alpha: float = ALPHA) -> dict[str, Verdict]:
+def verdicts(evidence: Mapping[str, Gathered], alpha: float = ALPHA) -> dict[str, TestVerdict]:
     """Return what the tests say of each hypothesis, all together at the error rate alpha in each direction."""
     found = discoveries({name: item.for_it for name, item in evidence.items()}, alpha)
     refuted = discoveries({name: item.against for name, item in evidence.items()}, alpha)
-    said: dict[str, Verdict] = {}
+    said: dict[str, TestVerdict] = {}
     for name in evidence:
         both = name in found and name in refuted
         said[name] = (
@@ -106,7 +106,7 @@ def simulated(
         z = random.standard_normal((len(effects), tests)) + np.asarray(effects)[:, None]
         evidence = {}
         for at, row in enumerate(z):
-            known = Evidence()
+            known = Gathered()
             for value in row:
                 known = known.after(float(2 * norm.sf(abs(value))), as_predicted=bool(value > 0))
             evidence[str(at)] = known

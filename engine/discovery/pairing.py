@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from engine.discovery.ratings import Match, Ratings
+from engine.discovery.ratings import Contest, Ratings
 
 EXPLORED = 1.0
 """Matches, as multiples of the ideas, in which all are explored."""
@@ -25,7 +25,7 @@ TOP = 3
 
 def next_pairs(
     ratings: Ratings,
-    matches: Sequence[Match],
+    matches: Sequence[Contest],
     size: int,
     *,
     open_to: Collection[int] | None = None,

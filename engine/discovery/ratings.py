@@ -35,7 +35,7 @@ DRAWS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Contest:
     """A comparison: places of the two in the list of ideas, and what the judge said."""
 
     first: int
@@ -103,7 +103,7 @@ class Ratings:
 
 def rate(
     n: int,
-    matches: Sequence[Match],
+    matches: Sequence[Contest],
     reviews: Sequence[float | None] | None = None,
     *,
     own_variance: Sequence[float] | None = None,
@@ -153,7 +153,7 @@ class _Fit:
     evidence: float
 
 
-def _design(n: int, matches: Sequence[Match], review: Floats) -> tuple[Floats, Floats, Floats]:
+def _design(n: int, matches: Sequence[Contest], review: Floats) -> tuple[Floats, Floats, Floats]:
     """Return (m, n + 2): own strengths, bias, weight of the reviews; and the scores and weights of the matches."""
     design = np.zeros((len(matches), n + 2))
     rows = np.arange(len(matches))

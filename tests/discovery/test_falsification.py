@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.discovery.falsification import Evidence, discoveries, e_of_p, simulated, verdicts
+from engine.discovery.falsification import Gathered, discoveries, e_of_p, simulated, verdicts
 
 
 def test_the_expected_e_value_of_a_uniform_p_is_one():
@@ -49,5 +49,5 @@ def test_strong_effects_are_found_and_errors_stay_below_alpha():
 
 
 def test_an_effect_against_the_prediction_refutes_it():
-    strong = Evidence().after(1e-8, as_predicted=False).after(1e-6, as_predicted=False)
-    assert verdicts({"a": strong, "b": Evidence()}) == {"a": "refuted", "b": "untested"}
+    strong = Gathered().after(1e-8, as_predicted=False).after(1e-6, as_predicted=False)
+    assert verdicts({"a": strong, "b": Gathered()}) == {"a": "refuted", "b": "untested"}

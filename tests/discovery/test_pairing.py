@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.discovery.pairing import batch_size, comparisons_wanted, next_pairs
-from engine.discovery.ratings import Match, rate
+from engine.discovery.ratings import Contest, rate
 
 
 def played(n, rounds, *, repeat=True, full_rank=False, seed=0):
@@ -14,7 +14,7 @@ def played(n, rounds, *, repeat=True, full_rank=False, seed=0):
     for _ in range(rounds):
         size = batch_size(n, len(matches), full_rank=full_rank)
         for i, j in next_pairs(rate(n, matches), matches, size, repeat=repeat, full_rank=full_rank, seed=seed):
-            matches.append(Match(i, j, float(rng.random() < 1 / (1 + np.exp(-2 * (strengths[i] - strengths[j]))))))
+            matches.append(Contest(i, j, float(rng.random() < 1 / (1 + np.exp(-2 * (strengths[i] - strengths[j]))))))
     return matches
 
 
@@ -57,6 +57,6 @@ def test_who_is_vetoed_does_not_play():
 
 
 def test_more_comparisons_are_wanted_for_near_ideas():
-    near = rate(2, [Match(0, 1), Match(1, 0), Match(0, 1)])
+    near = rate(2, [Contest(0, 1), Contest(1, 0), Contest(0, 1)])
     assert comparisons_wanted(near, 0, 1) > 10
-    assert comparisons_wanted(rate(2, [Match(0, 1)] * 40), 0, 1) == 0
+    assert comparisons_wanted(rate(2, [Contest(0, 1)] * 40), 0, 1) == 0
