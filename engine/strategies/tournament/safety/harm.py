@@ -1,9 +1,9 @@
 """Refuses what asks for harm: making pathogens worse, toxins and weapons, attacks on people, animals or crops.
 
-The rules are data (`harm.tsv`). A rule refuses a sentence that matches its pattern, that asks for something (an order, a
-wish, a possibility: not a question on what is, nor a report of what was seen) and is part of a text with what the rule
-needs. Where a word of protection governs the pattern (`prevent`, `detect`, `neutralise`), or what does it is weather or
-the like, it does not hold. A model may be asked as well; what either of the two refuses is refused.
+The rules are data (`harm.tsv`). A rule refuses a sentence that matches its pattern, that asks for something (an order,
+a wish, a possibility: not a question on what is, nor a report of what was seen) and is part of a text with what the
+rule needs. Where a word of protection governs the pattern (`prevent`, `detect`, `neutralise`), or what does it is
+weather or the like, it does not hold. A model may be asked as well; what either of the two refuses is refused.
 """
 
 from __future__ import annotations
