@@ -47,7 +47,7 @@ class IdeaWriter:
         paths = [PatternWay(way.pattern, way.nodes) for way in one.ways]
         said = [chain(self.view, edges_of(self.view, way.nodes, way.pattern.edges)) for way in paths]
         predictions = [Prediction(says=one.prediction, contradicted_by=one.contradicted)]
-        predictions += self._own_test([one.nodes[0]], one.prediction)
+        predictions += self.own_test(one.nodes[:1], one.prediction)
         return Hypothesis(
             id="",
             text=one.text,
@@ -68,11 +68,11 @@ class IdeaWriter:
         """Return what must be seen, at first what an experiment would show, then what files at hand could."""
         says = opened(filled(kind.prediction, self.view, nodes, genes=True))
         contradicted = opened(filled(kind.contradicted, self.view, nodes, genes=True))
-        genes = [number for number in nodes if self.view.nodes.node_type(number) in _GENES]
-        return [Prediction(says=says, contradicted_by=contradicted), *self._own_test(genes, says)]
+        return [Prediction(says=says, contradicted_by=contradicted), *self.own_test(nodes, says)]
 
-    def _own_test(self, genes: Sequence[int], says: str) -> list[Prediction]:
-        names = [self.view.nodes.node(number).name for number in genes]
+    def own_test(self, nodes: Sequence[int], says: str) -> list[Prediction]:
+        """Return a prediction that files at hand can test, on a gene among some nodes; none where none is measured."""
+        names = [self.view.nodes.node(n).name for n in nodes if self.view.nodes.node_type(n) in _GENES]
         test = self.at_hand.test_of(names) if names else None
         if test is None:
             return []

@@ -29,19 +29,21 @@ class RoleSet:
     supervisor: Supervisor
 
 
-def _no_genes(aims: Aims) -> Sequence[ChangedGene]:
+def no_genes(aims: Aims) -> Sequence[ChangedGene]:
+    """Return no gene: nothing is known of finished runs."""
     return ()
 
 
-def _no_data(aims: Aims) -> DataAtHand:
+def no_data(aims: Aims) -> DataAtHand:
+    """Return no data."""
     return DataAtHand()
 
 
 def roles_by_rules(
     knowledge: KnowledgeBase,
     *,
-    changed: Callable[[Aims], Sequence[ChangedGene]] = _no_genes,
-    at_hand: Callable[[Aims], DataAtHand] = _no_data,
+    changed: Callable[[Aims], Sequence[ChangedGene]] = no_genes,
+    at_hand: Callable[[Aims], DataAtHand] = no_data,
 ) -> RoleSet:
     """Return the roles without a model.
 
