@@ -46,11 +46,13 @@ _USUAL: dict[NodeType, tuple[NodeType, ...]] = {
 }
 """What is sought for an entity where the goal does not say."""
 _NOT = re.compile(r"\b(?:no|not|non|without|avoid\w*|exclud\w+|except|other than|never|rather than)\b", re.IGNORECASE)
+_WITHOUT = re.compile(r"\b(?:without|except|other than|excluding|rather than|but (?:not|no))\b", re.IGNORECASE)
+"""Begins what a goal leaves out; a bare `not` may belong to anything (`who do not respond to X`)."""
 _WORD = re.compile(r"[A-Za-z][\w'-]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GoalRead:
     """A goal as the graph can take it."""
 
     named: tuple[Node, ...]
@@ -68,13 +70,16 @@ class Asked:
         return [(a, b) for place, a in enumerate(self.named) for b in self.named[place + 1 :]]
 
 
-def read_goal(aims: Aims, knowledge: KnowledgeBase) -> Asked:
+def read_goal(aims: Aims, knowledge: KnowledgeBase) -> GoalRead:
     """Return what a goal asks.
 
     Raises:
         UserError: when it names no entity of the graph, or a name that stands for several.
     """
-    mentions = [m for m in knowledge.entities.link(aims.goal) if _counts(m)]
+    linked = [m for m in knowledge.entities.link(aims.goal) if _counts(m)]
+    excluding = _WITHOUT.search(aims.goal)
+    mentions = [m for m in linked if excluding is None or m.start < excluding.start()]
+    excluded = {m.node.id for m in linked if m not in mentions}
     unknown = [m.text for m in mentions if m.why == UNKNOWN_ID]
     if unknown:
         raise UserError(
@@ -93,7 +98,7 @@ def read_goal(aims: Aims, knowledge: KnowledgeBase) -> Asked:
             f"The goal asks for what joins two things, and the knowledge graph knows one of them: {named[0].name}.",
             advice=_near(_without(aims.goal, mentions), knowledge),
         )
-    return Asked(named, _sought(aims.goal, mentions, named), _left_out(aims, knowledge))
+    return GoalRead(named, _sought(aims.goal, mentions, named), _left_out(aims, knowledge, excluded))
 
 
 def _counts(mention: Mention) -> bool:
@@ -136,9 +141,9 @@ def _without(goal: str, mentions: Iterable[Mention]) -> str:
     return "".join(rest)
 
 
-def _left_out(aims: Aims, knowledge: KnowledgeBase) -> frozenset[str]:
-    """Return the ids of what constraints exclude; with a class of drugs, its members."""
-    found: set[str] = set()
+def _left_out(aims: Aims, knowledge: KnowledgeBase, excluded: set[str]) -> frozenset[str]:
+    """Return the ids of what the goal and constraints exclude; with a class of drugs, its members."""
+    found = set(excluded)
     for constraint in aims.constraints:
         if (excluding := _NOT.search(constraint)) is not None:
             linked = knowledge.entities.link(constraint)

@@ -8,12 +8,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.domain.knowledge import NodeType
+from engine.knowledge.graph.paths import best_paths
 from engine.knowledge.graph.view import GraphView
 from engine.strategies.tournament.bridges.patterns import (
+    CELL,
+    CLASS,
     DISEASE,
     DRUG,
     EITHER,
+    GENE,
     KINDS,
+    PATHWAY,
+    TERM,
     BridgePattern,
     LinkKind,
     between,
@@ -26,6 +32,10 @@ _LOOKED_AT = 80
 """Best candidates of an anchor that are worked out in full."""
 _WAYS, _KINDS = 2, 3
 """Paths of each pattern, and patterns, that a hypothesis rests on."""
+_HOPS = 4
+_OTHER = 0.3
+"""Steps and worth of a path that no pattern describes."""
+_BIOLOGY = frozenset({GENE, DRUG, DISEASE, PATHWAY, TERM, CELL, CLASS})
 _DOUBT = 0.7
 """What every path that speaks against it leaves of an idea."""
 
@@ -107,6 +117,25 @@ class IdeaFinder:
                 if not turns_round(edges_of(self.view, nodes, pattern.edges)):
                     found.append(LinkIdea(first, second, worth / len(pattern.edges), (way,)))
         return sorted(found, key=lambda idea: -idea.strength)
+
+    def by_any_path(self, first: int, second: int, most: int) -> list[LinkIdea]:
+        """Return ideas on what joins two nodes by the best supported paths of any kind that pass biology only."""
+        kinds = self.view.nodes.node_type(first), self.view.nodes.node_type(second)
+        if not proper(*kinds):
+            first, second = second, first
+        if (self.view.nodes.node_type(first), self.view.nodes.node_type(second)) not in KINDS:
+            return []
+        ends = self.view.nodes.id(first), self.view.nodes.id(second)
+        found: list[LinkIdea] = []
+        for path in best_paths(self.view, *ends, max_hops=_HOPS, top=4 * most):
+            nodes = tuple(self.view.nodes.number(node.id) for node in path.nodes)
+            inner = {node.type for node in path.nodes[1:-1]}
+            if inner and inner <= _BIOLOGY and not turns_round(path.edges):
+                edges = tuple(frozenset({edge.type}) for edge in path.edges)
+                types = tuple(node.type for node in path.nodes)
+                pattern = BridgePattern("path of another kind", types, edges, _OTHER, "it would go by way of {v}")
+                found.append(LinkIdea(first, second, _OTHER * path.score, (PatternWay(pattern, nodes),)))
+        return found[:most]
 
     def one(self, subject: int, object_: int) -> LinkIdea | None:
         """Return all that patterns say of a pair, None when they say nothing."""

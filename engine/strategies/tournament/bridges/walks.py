@@ -25,7 +25,7 @@ _ENOUGH = 3.0
 _REPEATED = 0.6
 """What every further path leaves of the doubt."""
 _HANDLES_DRUGS = re.compile(
-    r"CYP(?:1[AB]|2[A-J]|3A)\d+|UGT(?:1A|2B)\d+|ABC(?:B1|B11|C[1-6]|G2)|SLC(?:22A\d+|47A\d|O\d\w+)|ALB|ORM[12]|"
+    r"CYP(?:1[AB]|2[A-J]|3A)\d+\S*|UGT(?:1A|2B)\d+|ABC(?:B1|B11|C[1-6]|G2)|SLC(?:22A\d+|47A\d|O\d\w+)|ALB|ORM[12]|"
     r"SULT1\w+|NAT[12]|TPMT"
 )
 """Symbols of enzymes, carriers and transporters that meet drugs of every kind (the families of ADME panels)."""

@@ -44,8 +44,18 @@ def chain(view: GraphView, edges: Iterable[Edge]) -> str:
     return listed(list(dict.fromkeys(statement(view, edge) for edge in edges)))
 
 
-def evidence_of(view: GraphView, way: Sequence[int], edges: Sequence[Edge], *, against: bool = False) -> EvidenceItem:
-    """Return a path as evidence: its statements, who makes them, and a strength that hubs and length lower."""
+def evidence_of(
+    view: GraphView, way: Sequence[int], edges: Sequence[Edge], *, worth: float = 1.0, against: bool = False
+) -> EvidenceItem:
+    """Return a path as evidence: its statements, who makes them, and a strength that hubs and length lower.
+
+    Args:
+        view: the graph.
+        way: numbers of its nodes.
+        edges: its statements.
+        worth: what a path of its kind is worth, 0 to 1.
+        against: whether it speaks against the hypothesis.
+    """
     inner = np.array([view.nodes.degree(number) for number in way[1:-1]], dtype=float)
     certain = float(np.prod([edge.confidence for edge in edges]))
     specific = float(np.prod(2 * hub_penalty(inner)))  # 1 up to 20 edges
@@ -56,7 +66,7 @@ def evidence_of(view: GraphView, way: Sequence[int], edges: Sequence[Edge], *, a
         nodes=[view.nodes.id(number) for number in way],
         edges=[edge.type.value for edge in edges],
         source=listed(list(dict.fromkeys(view.edges.source_name(e.origin) or "unnamed source" for e in edges))),
-        strength=round(min(1.0, certain * specific**0.5 * _STEP ** max(0, len(edges) - 1)), 4),
+        strength=round(min(1.0, worth * certain * specific**0.5 * _STEP ** max(0, len(edges) - 1)), 4),
     )
 
 

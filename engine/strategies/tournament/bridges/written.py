@@ -62,7 +62,8 @@ class IdeaWriter:
 
     def evidence(self, way: PatternWay, *, against: bool = False) -> EvidenceItem:
         """Return a path as evidence."""
-        return evidence_of(self.view, way.nodes, edges_of(self.view, way.nodes, way.pattern.edges), against=against)
+        edges = edges_of(self.view, way.nodes, way.pattern.edges)
+        return evidence_of(self.view, way.nodes, edges, worth=way.pattern.weight, against=against)
 
     def predictions(self, kind: LinkKind, nodes: Sequence[int]) -> list[Prediction]:
         """Return what must be seen, at first what an experiment would show, then what files at hand could."""

@@ -18,6 +18,8 @@ from engine.strategies.tournament.by_models.graph_tools import TOOLS, GraphTools
 from engine.strategies.tournament.by_models.questions import ENDS, TournamentAsks
 from engine.strategies.tournament.roles import Drafted, Guidance, ItemFailed, Maker
 
+_SIDE_BY_SIDE = 100
+"""Most askings that are told apart by their seeds."""
 Made = Sequence[Drafted | ItemFailed]
 
 
@@ -60,10 +62,15 @@ class ModelMaker:
         except ModelUnavailable as gone:
             kept = [*guidance.avoid, *(one.hypothesis.text for one in made if isinstance(one, Drafted))]
             rest = guidance.model_copy(update={"avoid": kept})
-            made += self.behind.make(aims, rest, count - len(made), seed)
-            if not made:
-                made.append(ItemFailed(gone.message))
+            made += self._by_rules(aims, rest, count - len(made), seed) or [ItemFailed(gone.message)]
         return made
+
+    def _by_rules(self, aims: Aims, guidance: Guidance, count: int, seed: int) -> Made:
+        """Return what rules make: each seed its own part of what they have, as several may be asked side by side."""
+        passed_over = seed % _SIDE_BY_SIDE
+        found = self.behind.make(aims, guidance, count + passed_over, 0)
+        drafts = [one for one in found if isinstance(one, Drafted)][passed_over:]
+        return drafts or [one for one in found if isinstance(one, ItemFailed)]
 
     def _made(self, aims: Aims, guidance: Guidance, count: int, seed: int) -> Iterator[Drafted | ItemFailed]:
         """Yield what a model makes: one hypothesis a debate, or all that texts or look-ups give at once."""

@@ -21,6 +21,8 @@ from engine.text.prose import listed
 _LEAST_WORDS = 12
 """A hypothesis of so few words and one path cannot be made simpler."""
 _CHOICE = 5
+_BY = (NodeType.GENE, NodeType.PATHWAY, NodeType.GO_TERM)
+"""What something acts through, beside what it only resembles."""
 """The seed chooses among so many of the best."""
 
 
@@ -145,7 +147,11 @@ def _combine(task: _Rewriting) -> Hypothesis:
     shared = set(a.entities[2:]) & set(b.entities[2:])
     if shared:
         raise ItemFailed(f"Both work through {listed(sorted(map(task.name, shared)))}: together they would do no more.")
-    vias = [task.name(place.entities[2]) if len(place.entities) > 2 else "a way of its own" for place in (a, b)]
+    kind_of = task.finder.view.nodes.node_type
+    ways = [[n for n in place.entities[2:] if kind_of(n) in _BY] for place in (a, b)]
+    if not all(ways):
+        raise ItemFailed("The graph does not say by which gene or process each of the two acts.")
+    vias = [task.name(way[0]) for way in ways]
     s, t, o = task.name(first), task.name(second), task.name(what)
     return Hypothesis(
         id="",

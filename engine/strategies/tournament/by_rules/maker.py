@@ -12,7 +12,7 @@ from engine.errors import UserError
 from engine.knowledge.service import KnowledgeBase
 from engine.strategies.tournament.bridges.at_hand import ChangedGene, DataAtHand
 from engine.strategies.tournament.bridges.contradictions import contradictions
-from engine.strategies.tournament.bridges.goal import Asked, read_goal
+from engine.strategies.tournament.bridges.goal import GoalRead, read_goal
 from engine.strategies.tournament.bridges.ideas import IdeaFinder, LinkIdea, spread
 from engine.strategies.tournament.bridges.own_results import from_own_results
 from engine.strategies.tournament.bridges.written import IdeaWriter
@@ -55,7 +55,7 @@ class GraphMaker:
             )
         return drafts
 
-    def _candidates(self, aims: Aims, asked: Asked, count: int, seed: int) -> Iterator[Hypothesis]:
+    def _candidates(self, aims: Aims, asked: GoalRead, count: int, seed: int) -> Iterator[Hypothesis]:
         view = self.knowledge.graph.view()
         finder, writer = IdeaFinder(view), IdeaWriter(view, self.at_hand(aims))
         out = {view.nodes.number(node) for node in asked.left_out} - {-1}
@@ -70,24 +70,16 @@ class GraphMaker:
         for anchor in named:
             for wanted in asked.sought:
                 groups.append(_group(finder.for_anchor(anchor, wanted, out), writer.link, count, seed))
-        if asked.pairs and not any(items for _, items in groups):  # nothing joins them: what each is near to
-            groups += self._around(finder, writer, named, count, seed)
+        if asked.pairs and sum(len(items) for _, items in groups) < count:  # paths of other kinds, if there are any
+            for first, second in asked.pairs:
+                ideas = finder.by_any_path(view.nodes.number(first.id), view.nodes.number(second.id), count)
+                groups.append(_group(ideas, writer.mechanism, count, seed))
         against = contradictions(view, named) if asked.pairs or NodeType.GENE in asked.sought else []
         fitting = [one for one in against if not asked.pairs or len(set(one.nodes) & set(named)) > 1]
         groups.append((0.0, [writer.contradiction(one) for one in fitting[: max(1, count // _CONTRADICTIONS)]]))
         for one in _in_turn(groups):
             if not {view.nodes.id(number) for number in out} & set(one.entities):
                 yield one
-
-    @staticmethod
-    def _around(finder: IdeaFinder, writer: IdeaWriter, named: list[int], count: int, seed: int) -> Groups:
-        kinds = {finder.view.nodes.node_type(number) for number in named}
-        wanted = kinds | {NodeType.GENE}
-        return [
-            _group(finder.for_anchor(anchor, kind, named), writer.link, count, seed)
-            for anchor in named
-            for kind in sorted(wanted)
-        ]
 
 
 def _group(

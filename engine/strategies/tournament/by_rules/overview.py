@@ -18,7 +18,7 @@ from engine.domain.hypotheses import (
 from engine.errors import UserError
 from engine.knowledge.service import KnowledgeBase
 from engine.strategies.tournament.bridges.at_hand import ChangedGene, DataAtHand
-from engine.strategies.tournament.bridges.goal import Asked, read_goal
+from engine.strategies.tournament.bridges.goal import GoalRead, read_goal
 from engine.strategies.tournament.bridges.patterns import between
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.bridges.written import BUILT_IN
@@ -132,7 +132,7 @@ class RuleSupervisor:
         return " ".join(sentences)
 
 
-def _sought(asked: Asked) -> str:
+def _sought(asked: GoalRead) -> str:
     if not asked.sought:
         pairs = [f"{a.name} and {b.name}" for a, b in asked.pairs]
         return f"What could join {listed(pairs)} is looked for along typed paths of the knowledge graph."

@@ -10,7 +10,7 @@ from engine.domain.knowledge import NodeType
 from engine.errors import UserError
 from engine.knowledge.graph.view import GraphView
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
-from engine.strategies.tournament.bridges.goal import Asked, read_goal
+from engine.strategies.tournament.bridges.goal import GoalRead, read_goal
 from engine.strategies.tournament.bridges.patterns import DISEASE, DRUG, GENE, TARGET, TREATS
 from engine.strategies.tournament.bridges.placing import GraphPlace, Placing
 from engine.strategies.tournament.bridges.written import BUILT_IN
@@ -19,7 +19,7 @@ from engine.text.sentences import split_sentences
 
 Scored = tuple[int, str]
 """1 to 10, and why."""
-_PER_PATH = 0.6
+_PER_PATH = 0.8
 """What one piece of evidence of full strength leaves no doubt of: several are needed."""
 _DOUBT = 0.75
 """What every piece of evidence against it leaves."""
@@ -47,7 +47,7 @@ class RuleReviewer:
             asked = None
         return [self._review(one, aims, asked) for one in hypotheses]
 
-    def _review(self, one: Hypothesis, aims: Aims, asked: Asked | None) -> HypothesisReview:
+    def _review(self, one: Hypothesis, aims: Aims, asked: GoalRead | None) -> HypothesisReview:
         place, view = self.placing.place(one), self.placing.finder().view
         scored: dict[str, Scored] = {
             "scientific_soundness": _soundness(place),
@@ -153,7 +153,7 @@ def _novelty(place: GraphPlace) -> Scored:
     )
 
 
-def _relevance(place: GraphPlace, asked: Asked | None, view: GraphView) -> Scored:
+def _relevance(place: GraphPlace, asked: GoalRead | None, view: GraphView) -> Scored:
     ids = {view.nodes.id(number) for number in place.entities}
     if asked is None:
         return 5, "the graph does not know what the goal names, so relevance is not judged."

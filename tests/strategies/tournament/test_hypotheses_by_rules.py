@@ -411,3 +411,31 @@ def test_a_file_that_measures_a_gene_gives_a_question(tmp_path, knowledge):
     (review,) = roles.reviewer.review(DRUGS, Guidance(), [one])
     assert "trial.csv" in review.feedback["testability"]
     assert review.scores["testability"] == 10
+
+
+def test_samples_that_a_sheet_describes_give_a_question(tmp_path):
+    names = [f"S{n}" for n in range(12)]
+    rng = np.random.default_rng(1)
+    genes = ["TNF", "IL6", "ITGA4", "CRP", "VDR", "STAT3", "JAK2", "KRT16", "MAPT", "APOE", "TP53", "EGFR"]
+    rows = "\n".join(f"{gene},{','.join(f'{v:.3f}' for v in rng.normal(8, 1, 12))}" for gene in genes)
+    (tmp_path / "expression.csv").write_text(f"gene,{','.join(names)}\n{rows}\n")
+    sheet = "\n".join(f"{name},{'case' if n % 2 else 'control'}" for n, name in enumerate(names))
+    (tmp_path / "samples.csv").write_text(f"sample,group\n{sheet}\n")
+    at_hand = DataAtHand([profile_file(tmp_path / name) for name in ("expression.csv", "samples.csv")])
+    assert at_hand.test_of(["ITGA4"]) == ("Does ITGA4 differ by group?", ["expression.csv", "samples.csv"])
+
+
+def test_what_the_goal_goes_without_is_left_out(roles):
+    asked = read_goal(Aims(goal="find drugs for psoriasis without metformin"), roles.supervisor.knowledge)
+    assert [node.id for node in asked.named] == [node_id("psoriasis")]
+    assert asked.left_out == {node_id("metformin")}
+    assert not about(made(roles, Aims(goal="find drugs for psoriasis without metformin"))[0], "metformin")
+    kept = read_goal(Aims(goal="why do some not respond to natalizumab in psoriasis"), roles.supervisor.knowledge)
+    assert not kept.left_out
+
+
+def test_what_no_pattern_joins_is_joined_by_the_best_path_of_another_kind(tmp_path):
+    knowledge = made_knowledge(tmp_path, ("aspirin", "upregulates", "MAPT"))
+    (one, *_), _ = made(roles_by_rules(knowledge), Aims(goal="how could aspirin affect malaria"))
+    assert one.text.startswith("Aspirin affects malaria through MAPT")
+    assert [item.edges for item in one.support] == [["upregulates", "associated_with"]]

@@ -360,8 +360,15 @@ def test_long_texts_are_shown_within_bounds(cast):
 def test_every_prompt_of_a_tournament_is_asked_by_some_role():
     source = "".join(
         path.read_text(encoding="utf-8")
-        for path in (Path(__file__).parents[2] / "engine" / "strategies" / "tournament" / "by_models").glob("*.py")
+        for path in (Path(__file__).parents[3] / "engine" / "strategies" / "tournament" / "by_models").glob("*.py")
     )
     for name in ("debate_hypothesis", "conclude_hypothesis", "choose_graph_lookup", "review_hypotheses",
                  "compare_hypotheses", "rewrite_hypothesis", "sum_up_round", "plan_hypotheses", "ask_for_harm"):  # fmt: skip
         assert f'"{name}"' in source
+
+
+def test_askings_side_by_side_get_different_hypotheses_of_the_rules(cast):
+    made, _ = cast()
+    first, second, third = [made.roles.makers[0].make(GOAL, Guidance(), 1, seed)[0] for seed in (0, 1, 2)]
+    assert first.hypothesis.text != second.hypothesis.text
+    assert isinstance(third, ItemFailed)  # the graph has two
