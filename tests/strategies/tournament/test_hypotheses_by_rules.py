@@ -439,3 +439,11 @@ def test_what_no_pattern_joins_is_joined_by_the_best_path_of_another_kind(tmp_pa
     (one, *_), _ = made(roles_by_rules(knowledge), Aims(goal="how could aspirin affect malaria"))
     assert one.text.startswith("Aspirin affects malaria through MAPT")
     assert [item.edges for item in one.support] == [["upregulates", "associated_with"]]
+
+
+def test_what_cannot_be_left_out_is_said(roles):
+    plan = roles.supervisor.plan(
+        Aims(goal="find drugs for psoriasis without herbals", constraints=["avoid expensive things"])
+    )
+    assert "Nothing that the graph knows is named in 'without herbals' and 'avoid expensive things'" in plan
+    assert "leaves nothing out" not in roles.supervisor.plan(Aims(goal="find drugs for psoriasis without metformin"))

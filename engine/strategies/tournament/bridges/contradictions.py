@@ -23,6 +23,8 @@ from engine.strategies.tournament.bridges.patterns import (
     Edges,
 )
 
+_BESIDE = 0.1
+"""What the statement that makes two others disagree says for the hypothesis: it is a fact and no reason."""
 _WORDS = {UP: ("rise", "raises", "Lowering", "raised"), DOWN: ("fall", "lowers", "Raising", "lowered")}
 
 
@@ -83,9 +85,9 @@ def _same_way(view: GraphView, drug: int, disease: int) -> Iterator[Contradictio
                 experiment=f"{undoing} {g} in a model of {d}, with and without {c}; measure disease activity in all "
                 "groups, blinded.",
                 ways=(
-                    PatternWay(BridgePattern("moved alike", (DRUG, GENE, DISEASE), (way, way), 0.5, ""),
+                    PatternWay(BridgePattern("moved alike", (DRUG, GENE, DISEASE), (way, way), 0.3, ""),
                                (drug, gene, disease)),
-                    PatternWay(BridgePattern("treats", (DRUG, DISEASE), (TREATS,), 1.0, ""), (drug, disease)),
+                    PatternWay(BridgePattern("treats", (DRUG, DISEASE), (TREATS,), _BESIDE, ""), (drug, disease)),
                 ),
             )  # fmt: skip
 
@@ -104,8 +106,8 @@ def _opposite_ways(view: GraphView, disease: int, other: int) -> Iterator[Contra
                 contradicted=f"Measured side by side, {g} moves the same way in both, or in one of them not at all.",
                 experiment=f"Measure {g} in one tissue of patients with {d}, with {o} and of controls, in one batch.",
                 ways=(
-                    PatternWay(BridgePattern("moved apart", (DISEASE, GENE, DISEASE), (way, against), 0.5, ""),
+                    PatternWay(BridgePattern("moved apart", (DISEASE, GENE, DISEASE), (way, against), 0.3, ""),
                                (disease, gene, other)),
-                    PatternWay(BridgePattern("alike", (DISEASE, DISEASE), (ALIKE,), 1.0, ""), (disease, other)),
+                    PatternWay(BridgePattern("alike", (DISEASE, DISEASE), (ALIKE,), _BESIDE, ""), (disease, other)),
                 ),
             )  # fmt: skip

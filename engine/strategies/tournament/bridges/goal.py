@@ -12,6 +12,7 @@ from engine.errors import UserError
 from engine.knowledge.linking.linker import UNKNOWN_ID
 from engine.knowledge.service import KnowledgeBase
 from engine.strategies.tournament.bridges.patterns import CELL, DISEASE, DRUG, GENE, PATHWAY, SYMPTOM, TERM, between
+from engine.text.prose import quoted
 
 LEAST_LINK = 0.5
 """How surely words must name an entity."""
@@ -154,6 +155,14 @@ def _left_out(aims: Aims, knowledge: KnowledgeBase, excluded: set[str]) -> froze
             members = view.adjacent(number, {EdgeType.INCLUDES}, "out").numbers.tolist()
             found |= {view.nodes.id(member) for member in members}
     return frozenset(found)
+
+
+def unknown_exclusions(aims: Aims, knowledge: KnowledgeBase) -> list[str]:
+    """Return what goal and constraints say to leave out and the graph does not know, in quotes."""
+    match = _WITHOUT.search(aims.goal)
+    said = [aims.goal[match.start() :].strip(" .?!")] if match else []
+    said += [constraint for constraint in aims.constraints if _NOT.search(constraint)]
+    return [quoted(text) for text in said if not any(map(_counts, knowledge.entities.link(text)))]
 
 
 def _near(goal: str, knowledge: KnowledgeBase) -> str:

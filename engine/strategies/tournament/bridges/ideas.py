@@ -130,7 +130,8 @@ class IdeaFinder:
         for path in best_paths(self.view, *ends, max_hops=_HOPS, top=4 * most):
             nodes = tuple(self.view.nodes.number(node.id) for node in path.nodes)
             inner = {node.type for node in path.nodes[1:-1]}
-            if inner and inner <= _BIOLOGY and not turns_round(path.edges):
+            quiet = self.walks.handling_drugs()[list(nodes[1:-1])].any()
+            if inner and inner <= _BIOLOGY and not quiet and not turns_round(path.edges):
                 edges = tuple(frozenset({edge.type}) for edge in path.edges)
                 types = tuple(node.type for node in path.nodes)
                 pattern = BridgePattern("path of another kind", types, edges, _OTHER, "it would go by way of {v}")

@@ -123,13 +123,17 @@ class GraphWalks:
                 self._mute[True] = self._made(INVOLVED)[2] > SMALL_PATHWAY
             return self._mute[True]
         if pattern.nodes[place] is NodeType.GENE and TARGET in pattern.edges[max(0, place - 1) : place + 1]:
-            if False not in self._mute:
-                self._mute[False] = np.zeros(n, dtype=bool)
-                genes = np.flatnonzero(self.view.nodes.types == NODE_CODE[NodeType.GENE]).tolist()
-                handling = [g.number for g in self.view.nodes.named(genes) if _HANDLES_DRUGS.fullmatch(g.name)]
-                self._mute[False][handling] = True
-            return self._mute[False]
+            return self.handling_drugs()
         return np.zeros(n, dtype=bool)
+
+    def handling_drugs(self) -> np.ndarray:
+        """Return which nodes (bool) are genes that move or break down drugs of every kind."""
+        if False not in self._mute:
+            mute = np.zeros(len(self.view.nodes), dtype=bool)
+            genes = np.flatnonzero(self.view.nodes.types == NODE_CODE[NodeType.GENE]).tolist()
+            mute[[g.number for g in self.view.nodes.named(genes) if _HANDLES_DRUGS.fullmatch(g.name)]] = True
+            self._mute[False] = mute
+        return self._mute[False]
 
     def _made(self, kinds: Edges) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return both ends of the edges of some kinds, each pair once, and how many each node has."""

@@ -18,7 +18,7 @@ from engine.domain.hypotheses import (
 from engine.errors import UserError
 from engine.knowledge.service import KnowledgeBase
 from engine.strategies.tournament.bridges.at_hand import ChangedGene, DataAtHand
-from engine.strategies.tournament.bridges.goal import GoalRead, read_goal
+from engine.strategies.tournament.bridges.goal import GoalRead, read_goal, unknown_exclusions
 from engine.strategies.tournament.bridges.patterns import between
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.bridges.written import BUILT_IN
@@ -117,6 +117,9 @@ class RuleSupervisor:
             names = list(self.knowledge.entities.names(sorted(asked.left_out)).values())
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             sentences.append(f"Left out, as the constraints say: {', '.join(names[:_SHOWN])}{more}.")
+        unread = unknown_exclusions(aims, self.knowledge)
+        if unread:
+            sentences.append(f"Nothing that the graph knows is named in {listed(unread)}, so that leaves nothing out.")
         genes, files = self.changed(aims), self.at_hand(aims).profiles
         if genes:
             sentences.append(f"{len(genes)} genes that your finished runs found changed are used.")
@@ -126,9 +129,9 @@ class RuleSupervisor:
             else "No data came with the goal, so predictions are stated and not tested."
         )
         given = {"preferences": aims.preferences, "attributes": aims.attributes, "literature": aims.literature}
-        unread = [name for name, text in given.items() if text]
-        if unread:
-            sentences.append(f"Without a model, {listed(unread)} are kept and not read.")
+        kept = [name for name, text in given.items() if text]
+        if kept:
+            sentences.append(f"Without a model, {listed(kept)} are kept and not read.")
         return " ".join(sentences)
 
 
