@@ -447,3 +447,19 @@ def test_what_cannot_be_left_out_is_said(roles):
     )
     assert "Nothing that the graph knows is named in 'without herbals' and 'avoid expensive things'" in plan
     assert "leaves nothing out" not in roles.supervisor.plan(Aims(goal="find drugs for psoriasis without metformin"))
+
+
+def test_what_no_data_can_test_is_sharpened_by_its_dose(roles):
+    (one,) = about(made(roles, Aims(goal="find drugs for psoriasis"))[0], "vedolizumab")
+    child = roles.evolver.evolve(DRUGS, Guidance(), [one], "make_testable", 0).hypothesis
+    assert child.text.endswith("its effect grows with the dose of vedolizumab.")
+    assert len(child.predictions) == len(one.predictions) + 1
+    assert "no more than the lowest" in child.predictions[-1].contradicted_by
+
+
+def test_grounding_names_a_path_that_was_not_named(roles):
+    (one,) = about(made(roles, Aims(goal="find drugs for psoriasis"))[0], "vedolizumab")
+    bare = one.model_copy(update={"support": one.support[:1]})
+    child = roles.evolver.evolve(DRUGS, Guidance(), [bare], "ground", 0).hypothesis
+    assert len(child.support) > 1
+    assert child.support[-1].says.removesuffix(".") in child.explanation

@@ -57,7 +57,7 @@ def evidence_of(
         against: whether it speaks against the hypothesis.
     """
     inner = np.array([view.nodes.degree(number) for number in way[1:-1]], dtype=float)
-    certain = float(np.prod([edge.confidence for edge in edges]))
+    certain = min(edge.confidence for edge in edges)  # no surer than its weakest statement; length counts below
     specific = float(np.prod(2 * hub_penalty(inner)))  # 1 up to 20 edges
     return EvidenceItem(
         kind="path",

@@ -97,9 +97,10 @@ class RuleEvolver:
 def _ground(task: _Rewriting) -> Hypothesis:
     """Add what the graph has for it and it does not name yet; leave out what is not in the graph."""
     parent, place = task.parents[0], task.places[0]
-    task.pair()
+    pair = task.pair()
     had = {_key(item) for item in parent.support}
     ways = list(place.idea.ways) if place.idea is not None else []
+    ways += [idea.lead for idea in task.finder.by_any_path(*pair, _CHOICE)]
     new = [item for item in (task.writer.evidence(way) for way in ways) if _key(item) not in had]
     if not new:
         raise ItemFailed("The graph has no further path that would carry it.")
@@ -237,9 +238,7 @@ def _make_testable(task: _Rewriting) -> Hypothesis:
         return parent.model_copy(update={"text": text, "predictions": [*(parent.predictions or full[:1]), *own]})
     where = _where(task, inner, object_)
     if where is None:
-        raise ItemFailed(
-            "No data at hand measure it, and the graph does not say in which tissue or cell it could be seen."
-        )
+        return _graded(task, parent, full, subject, object_)
     gene, tissue, item = where
     says = f"{task.name(gene)} changes in {task.name(tissue)} and less or not at all elsewhere."
     sharper = Prediction(
@@ -248,6 +247,28 @@ def _make_testable(task: _Rewriting) -> Hypothesis:
     text = f"{parent.text.strip().removesuffix('.')}; it must be seen in {task.name(tissue)}."
     predictions = [*(parent.predictions or full[:1]), sharper]
     return parent.model_copy(update={"text": text, "predictions": predictions, "support": [*place.true, item]})
+
+
+def _graded(task: _Rewriting, parent: Hypothesis, full: list[Prediction], subject: int, object_: int) -> Hypothesis:
+    """Add that the effect follows the dose, or turns round with the gene, where nothing says where to look."""
+    s, o, kind = task.name(subject), task.name(object_), task.finder.view.nodes.node_type(subject)
+    if kind is NodeType.DRUG:
+        claim = f"its effect grows with the dose of {s}"
+        sharper = Prediction(
+            says=f"Over three doses of {s} its effect in a model of {o} grows from each to the next.",
+            contradicted_by=f"The highest of three doses of {s} does no more than the lowest.",
+            direction="more",
+        )
+    elif kind is GENE:
+        claim = f"lowering and raising {s} move it in opposite directions"
+        sharper = Prediction(
+            says=f"Lowering {s} and raising it change a model of {o} in opposite directions.",
+            contradicted_by=f"Lowering {s} and raising it change a model of {o} alike, or one does nothing.",
+        )
+    else:
+        raise ItemFailed("No data at hand measure it, and the graph does not say in which tissue it could be seen.")
+    text = f"{parent.text.strip().removesuffix('.')}; {claim}."
+    return parent.model_copy(update={"text": text, "predictions": [*(parent.predictions or full[:1]), sharper]})
 
 
 def _where(task: _Rewriting, genes: Sequence[int], object_: int) -> tuple[int, int, EvidenceItem] | None:
