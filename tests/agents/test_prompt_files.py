@@ -9,13 +9,22 @@ import pytest
 from engine.agents.prompt_files import load_prompt
 
 REVIEWED = {
+    "ask_for_harm": "17a8dd780748",
+    "choose_graph_lookup": "930b2ba0fe44",
+    "compare_hypotheses": "2b5e06584153",
+    "conclude_hypothesis": "0954558bf8bf",
+    "debate_hypothesis": "f6b852eab62a",
     "mend_step": "016090ad627d",
     "next_lookup": "b155f88f1f87",
+    "plan_hypotheses": "9cc7c95383ec",
     "rank_tools": "bec3f00558ce",
     "read_claims": "a2670eadd6ce",
     "read_question": "8247ca79e211",
+    "review_hypotheses": "228691ccfa67",
     "review_run": "4e6966811de3",
+    "rewrite_hypothesis": "f244fc3d9fa2",
     "route_task": "32abd572a7fb",
+    "sum_up_round": "09e65a249971",
     "write_answer": "1470cd554727",
     "write_code": "8e8c25a50840",
 }

@@ -1,0 +1,215 @@
+"""Strengths from comparisons of two: Bradley-Terry with a judge's habits and earlier reviews, and how sure it is.
+
+The log odds that the one shown first wins are `s_first - s_second + bias`. Strengths have a normal prior around
+`weight * review`, whose variance and weight, like the bias, are fitted to the comparisons (empirical Bayes), so that a
+judge that is often right spreads strengths and a review that says nothing counts for nothing. The posterior is taken as
+normal around its mode (Laplace).
+
+Sources: Bradley RA, Terry ME (1952) Biometrika 39:324; Davidson RR, Beaver RJ (1977) Biometrics 33:693 for the order
+effect; MacKay DJC (1992) Neural Computation 4:415 for the evidence.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+ELO = 400 / math.log(10)
+"""Elo points a unit of log odds."""
+BASE = 1200.0
+"""The Elo number of an average idea."""
+VARIANCES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Variances of the prior that are weighed against each other, in squared log odds."""
+BIAS_VARIANCE = 1.0
+"""Variance of the prior of the advantage of standing first, squared log odds."""
+WEIGHT_VARIANCE = 1.0
+"""Variance of the prior of the weight of reviews (standardised), relative to the strengths' spread."""
+DRAWS = 2_000
+"""Draws from the posterior for the chances to be best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A comparison: places of the two in the list of ideas, and what the judge said."""
+
+    first: int
+    second: int
+    score: float = 1.0
+    """1 when the first won, 0 when the second did, 0.5 for a tie; in between for a judge that gives a chance."""
+    weight: float = 1.0
+    """How much the comparison counts: 1 for one call of a judge, less for one that says it is unsure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """Strengths of ideas in log odds, and how sure they are."""
+
+    mean: Floats
+    """(n,)"""
+    covariance: Floats
+    """(n, n), of strengths around their mean: only differences are known."""
+    bias: float
+    """Log odds that standing first adds."""
+    bias_sd: float
+    review_weight: float
+    """Log odds that one standard deviation of the reviews adds."""
+    variance: float
+    """Of the prior, squared log odds."""
+
+    def elo(self) -> Floats:
+        """Return the strengths in Elo units, an average idea at 1200."""
+        return BASE + ELO * (self.mean - self.mean.mean())
+
+    def interval(self, level: float = 0.9) -> Floats:
+        """Return (n, 2): the limits of each strength against the average, in Elo units."""
+        n = len(self.mean)
+        centring = np.eye(n) - 1 / n
+        spread = np.sqrt(np.clip(np.diag(centring @ self.covariance @ centring), 0, None))
+        half = ELO * _normal_quantile(0.5 + level / 2) * spread
+        return np.column_stack([self.elo() - half, self.elo() + half])
+
+    def difference(self, one: int, other: int) -> tuple[float, float]:
+        """Return mean and standard deviation of the difference of two strengths, in log odds."""
+        c = self.covariance
+        return float(self.mean[one] - self.mean[other]), math.sqrt(
+            max(0.0, c[one, one] + c[other, other] - 2 * c[one, other])
+        )
+
+    def draws(self, seed: int = 0, count: int = DRAWS) -> Floats:
+        """Return (count, n) strengths drawn from the posterior; the same for the same seed."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        root = vectors * np.sqrt(np.clip(values, 0, None))
+        random = np.random.default_rng(seed).standard_normal((count, len(self.mean)))
+        return self.mean + random @ root.T
+
+    def chance_best(self, seed: int = 0) -> Floats:
+        """Return (n,): the probability that each idea is the best."""
+        best = self.draws(seed).argmax(axis=1)
+        return np.bincount(best, minlength=len(self.mean)) / DRAWS
+
+    def chance_top(self, k: int, seed: int = 0) -> Floats:
+        """Return (n,): the probability that each idea is among the best k."""
+        drawn = self.draws(seed)
+        k = min(k, drawn.shape[1])
+        top = np.argpartition(-drawn, k - 1, axis=1)[:, :k]
+        return np.bincount(top.ravel(), minlength=drawn.shape[1]) / DRAWS
+
+
+def rate(
+    n: int,
+    matches: Sequence[Contest],
+    reviews: Sequence[float | None] | None = None,
+    *,
+    own_variance: Sequence[float] | None = None,
+) -> Ratings:
+    """Return the strengths of n ideas after some matches; the order of the matches does not matter.
+
+    Args:
+        n: how many ideas there are, at least 1.
+        matches: the comparisons.
+        reviews: a score of each idea, higher is better, None where there is none; only differences count.
+        own_variance: factor of the prior's variance of each idea: above 1 for one that is rewritten from another.
+
+    Raises:
+        ValueError: when a match names an idea that does not exist, or one against itself.
+    """
+    for match in matches:
+        if not (0 <= match.first < n and 0 <= match.second < n) or match.first == match.second:
+            message = f"A match of {match.first} against {match.second} cannot be among {n} ideas."
+            raise ValueError(message)
+    design, score, weight = _design(n, matches, _standardised(n, reviews))
+    factor = np.ones(n) if own_variance is None else np.asarray(own_variance, dtype=float)
+    fits = [_fit(design, score, weight, variance, factor) for variance in VARIANCES]
+    evidence = np.array([fit.evidence for fit in fits])
+    share = np.exp(evidence - evidence.max())
+    share /= share.sum()
+    # The variances are averaged over by their evidence: a single one would be too sure of itself with few matches.
+    modes = np.array([fit.mode for fit in fits])
+    mean: Floats = share @ modes
+    second = np.einsum("k,kij->ij", share, np.array([fit.covariance for fit in fits]))
+    second += np.einsum("k,ki,kj->ij", share, modes - mean, modes - mean)
+    review = _standardised(n, reviews)
+    to_strength = np.hstack([np.eye(n), np.zeros((n, 1)), review[:, None]])
+    return Ratings(
+        mean=to_strength @ mean,
+        covariance=to_strength @ second @ to_strength.T,
+        bias=float(mean[n]),
+        bias_sd=float(math.sqrt(max(0.0, second[n, n]))),
+        review_weight=float(mean[n + 1]),
+        variance=float(share @ np.array(VARIANCES)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    mode: Floats
+    covariance: Floats
+    evidence: float
+
+
+def _design(n: int, matches: Sequence[Contest], review: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return (m, n + 2): own strengths, bias, weight of the reviews; and the scores and weights of the matches."""
+    design = np.zeros((len(matches), n + 2))
+    rows = np.arange(len(matches))
+    first = np.array([match.first for match in matches], dtype=int)
+    second = np.array([match.second for match in matches], dtype=int)
+    design[rows, first] += 1
+    design[rows, second] -= 1
+    design[:, n] = 1
+    design[:, n + 1] = review[first] - review[second] if len(matches) else 0
+    return design, np.array([match.score for match in matches]), np.array([match.weight for match in matches])
+
+
+def _fit(design: Floats, score: Floats, weight: Floats, variance: float, factor: Floats) -> _Fit:
+    """Return the posterior by Newton's method, and the logarithm of its evidence."""
+    size = design.shape[1]
+    prior = np.concatenate([variance * factor, [BIAS_VARIANCE, WEIGHT_VARIANCE * variance]])
+    x, hessian = np.zeros(size), np.diag(1 / prior)
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-np.clip(design @ x, -35, 35)))
+        gradient = design.T @ (weight * (score - p)) - x / prior
+        hessian = (design.T * (weight * p * (1 - p))) @ design + np.diag(1 / prior)
+        step = np.linalg.solve(hessian, gradient)
+        x = x + step * min(1.0, 4.0 / max(1e-12, np.abs(step).max()))
+        if np.abs(step).max() < 1e-10:
+            break
+    odds = np.clip(design @ x, -35, 35)
+    likelihood = float((weight * (score * odds - np.log1p(np.exp(odds)))).sum())
+    logdet = float(np.linalg.slogdet(hessian)[1])
+    evidence = likelihood - 0.5 * float((x**2 / prior).sum()) - 0.5 * float(np.log(prior).sum()) - 0.5 * logdet
+    return _Fit(x, np.asarray(np.linalg.inv(hessian), dtype=np.float64), evidence)
+
+
+def _standardised(n: int, reviews: Sequence[float | None] | None) -> Floats:
+    """Return reviews with mean 0 and standard deviation 1; who has none is average."""
+    known = [value for value in reviews or [] if value is not None]
+    if len(known) < 2 or np.std(known) == 0:
+        return np.zeros(n)
+    mean, sd = float(np.mean(known)), float(np.std(known))
+    return np.array([0.0 if value is None else (value - mean) / sd for value in reviews or []])
+
+
+def cannot_be_told_apart(ratings: Ratings, *, level: float = 0.9) -> list[list[int]]:
+    """Return the ideas in order, in groups whose neighbours' difference could be nothing at this level."""
+    order = [int(at) for at in np.argsort(-ratings.mean, kind="stable")]
+    limit = _normal_quantile(0.5 + level / 2)
+    groups = [[order[0]]] if order else []
+    for better, worse in itertools.pairwise(order):
+        mean, sd = ratings.difference(better, worse)
+        if sd > 0 and mean < limit * sd:
+            groups[-1].append(worse)
+        else:
+            groups.append([worse])
+    return groups
+
+
+def _normal_quantile(p: float) -> float:
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(p)

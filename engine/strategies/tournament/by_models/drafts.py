@@ -1,0 +1,114 @@
+"""What a model writes as a hypothesis, and what becomes of it: evidence is only what graph and texts bear out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from engine.domain.base import Value
+from engine.domain.hypotheses import EvidenceItem, Hypothesis, Method, Prediction
+from engine.strategies.tournament.bridges.at_hand import DataAtHand
+from engine.strategies.tournament.bridges.placing import Placing
+from engine.strategies.tournament.bridges.written import IdeaWriter
+from engine.strategies.tournament.roles import ItemFailed
+from engine.text.prose import one_line
+
+MOST_DRAFTS = 20
+_LEAST_QUOTE = 20
+"""Characters of a passage that says something."""
+_QUOTED = 0.6
+"""What a passage of a text given by the user is worth."""
+
+
+class ModelPrediction(Value):
+    """What must be seen, and what would contradict it."""
+
+    says: str = Field(min_length=1, max_length=1_000)
+    contradicted_by: str = Field(min_length=1, max_length=1_000)
+
+
+class ModelHypothesis(Value):
+    """A hypothesis as a model writes it."""
+
+    text: str = Field(min_length=1, max_length=1_500, description="One or two plain sentences that can be wrong.")
+    explanation: str = Field(default="", max_length=6_000, description="The mechanism in steps.")
+    experiment: str = Field(default="", max_length=3_000)
+    predictions: list[ModelPrediction] = Field(min_length=1, max_length=5)
+    quotes: list[str] = Field(default=[], max_length=6, description="Passages of the literature, word for word.")
+
+
+class ModelHypotheses(Value):
+    """Several of them."""
+
+    hypotheses: list[ModelHypothesis] = Field(min_length=1, max_length=MOST_DRAFTS)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftKeeper:
+    """Takes over what a model wrote."""
+
+    placing: Placing
+    at_hand: DataAtHand
+
+    def kept(
+        self,
+        draft: ModelHypothesis,
+        model: str,
+        method: Method,
+        *,
+        texts: Sequence[str] = (),
+        before: Sequence[str] = (),
+        transcript: str = "",
+    ) -> Hypothesis:
+        """Return the hypothesis, with the evidence that graph and texts have for it.
+
+        Args:
+            draft: as it was written.
+            model: who wrote it.
+            method: how it came about.
+            texts: the literature that quotes must stand in.
+            before: texts of hypotheses that it must not repeat.
+            transcript: the debate.
+
+        Raises:
+            ItemFailed: when it says what one before says.
+        """
+        text = one_line(draft.text)
+        if text.casefold() in {one_line(other).casefold() for other in before}:
+            raise ItemFailed("The model repeats a hypothesis that exists.")
+        one = Hypothesis(
+            id="",
+            text=text,
+            explanation=draft.explanation.strip(),
+            experiment=draft.experiment.strip(),
+            method=method,
+            predictions=[Prediction(says=p.says, contradicted_by=p.contradicted_by) for p in draft.predictions],
+            by=model,
+            transcript=transcript,
+        )
+        place, view = self.placing.place(one), self.placing.finder().view
+        writer = IdeaWriter(view, self.at_hand)
+        ways = place.idea.ways if place.idea is not None else ()
+        against = place.idea.against if place.idea is not None else ()
+        support = [writer.evidence(way) for way in ways] + [writer.evidence(way, against=True) for way in against]
+        own = writer.own_test(place.entities, text)
+        return one.model_copy(
+            update={
+                "support": [*support, *quoted(draft.quotes, texts)],
+                "entities": [view.nodes.id(number) for number in place.entities],
+                "predictions": [*one.predictions, *own],
+            }
+        )
+
+
+def quoted(quotes: Sequence[str], texts: Sequence[str]) -> list[EvidenceItem]:
+    """Return the passages that do stand in the texts, blanks aside; others are left out."""
+    plain = [one_line(text) for text in texts]
+    found: list[EvidenceItem] = []
+    for quote in map(one_line, quotes):
+        places = [number for number, text in enumerate(plain, start=1) if quote in text]
+        if len(quote) >= _LEAST_QUOTE and places:
+            found.append(EvidenceItem(kind="article", says=quote, source=f"literature {places[0]}", strength=_QUOTED))
+    return found

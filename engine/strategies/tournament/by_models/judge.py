@@ -1,0 +1,93 @@
+"""A model compares two hypotheses; an answer that names no winner or contradicts itself is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from engine.domain.base import Value
+from engine.domain.hypotheses import MATCH_CRITERIA, Aims, Chance, Hypothesis, HypothesisReview, Match
+from engine.strategies.tournament.by_models import shown
+from engine.strategies.tournament.by_models.questions import TournamentAsks, or_by_rules
+from engine.strategies.tournament.roles import Guidance, ItemFailed, Judge
+
+WEIGHTS: dict[str, float] = {"high": 1.0, "medium": 0.7, "low": 0.4}
+"""What a comparison counts by how sure the judge says to be."""
+_WINNERS = ("first", "second", "tie")
+_OF_TIE = 0.1
+"""So far from a half the chance may be in a tie."""
+
+
+class JudgedPair(Value):
+    """What the model answers."""
+
+    winner: str = Field(description="first, second or tie")
+    chance: Chance = Field(description="That an expert panel would prefer the first.")
+    confidence: Literal["high", "medium", "low"] = "low"
+    criteria: dict[str, str] = {}
+    reason: str = Field(min_length=1, max_length=2_000)
+
+
+@dataclass(slots=True)
+class ModelJudge:
+    """Has two compared by the model of the role `judge`, in the order in which they are given."""
+
+    asks: TournamentAsks
+    behind: Judge
+    deterministic: bool = False
+
+    def judge(
+        self, aims: Aims, guidance: Guidance, first: Hypothesis, second: Hypothesis, reviews: Sequence[HypothesisReview]
+    ) -> Match:
+        """Return the comparison.
+
+        Raises:
+            ItemFailed: when the model names no winner, contradicts itself, or gives no answer that fits.
+        """
+        return or_by_rules(
+            lambda: self._by_model(aims, guidance, first, second, reviews),
+            lambda: self.behind.judge(aims, guidance, first, second, reviews),
+        )
+
+    def _by_model(
+        self, aims: Aims, guidance: Guidance, first: Hypothesis, second: Hypothesis, reviews: Sequence[HypothesisReview]
+    ) -> Match:
+        said = self.asks.ask(
+            "judge",
+            "compare_hypotheses",
+            JudgedPair,
+            "compare two hypotheses",
+            goal=shown.cut(aims.goal),
+            wishes=shown.wishes(aims),
+            lessons=shown.lessons(guidance.meta_review),
+            first=shown.hypothesis(first, reviews),
+            second=shown.hypothesis(second, reviews),
+        )
+        answer = said.value
+        winner = answer.winner.strip().casefold()
+        if winner not in _WINNERS:
+            raise ItemFailed(f"The judge named no winner: {answer.winner[:60]!r}.")
+        if not _agrees(winner, answer.chance):
+            raise ItemFailed(
+                f"The judge contradicts itself: {winner} wins, with a chance of {answer.chance:g} for the first."
+            )
+        return Match(
+            number=0,
+            first=first.id,
+            second=second.id,
+            score=0.5 if winner == "tie" else answer.chance,
+            weight=WEIGHTS[answer.confidence],
+            confidence=answer.confidence,
+            criteria={name: said for name, said in answer.criteria.items() if name in MATCH_CRITERIA},
+            reason=answer.reason,
+            by=said.model,
+        )
+
+
+def _agrees(winner: str, chance: float) -> bool:
+    if winner == "tie":
+        return abs(chance - 0.5) <= _OF_TIE
+    return chance > 0.5 if winner == "first" else chance < 0.5

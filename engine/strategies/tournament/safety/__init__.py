@@ -1,0 +1,1 @@
+"""What no tournament works on: goals and hypotheses that ask for harm."""

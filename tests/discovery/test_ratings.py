@@ -1,0 +1,121 @@
+"""Strengths from comparisons: against closed forms and an independent fit, and the promises that make a rank trustworthy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.discovery.ratings import BIAS_VARIANCE, ELO, Contest, _design, _fit, cannot_be_told_apart, rate
+
+MATCHES = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 5), st.sampled_from([0.0, 0.5, 1.0]))
+    .filter(lambda m: m[0] != m[1])
+    .map(lambda m: Contest(*m)),
+    max_size=30,
+)
+
+
+def test_two_ideas_are_the_logistic_regression_of_their_wins():
+    """With wide priors, 30 of 40 wins in balanced order give log(3): the closed form of a single odds."""
+    matches = (
+        [Contest(0, 1)] * 15 + [Contest(0, 1, 0.0)] * 5 + [Contest(1, 0, 0.0)] * 15 + [Contest(1, 0)] * 5
+    )
+    fit = _fit(*_design(2, matches, np.zeros(2)), 1e6, np.ones(2))
+    assert fit.mode[0] - fit.mode[1] == pytest.approx(np.log(3), abs=1e-3)
+    assert fit.mode[2] == pytest.approx(0, abs=1e-6)
+
+
+def test_the_fit_is_the_penalised_logistic_regression_of_statsmodels():
+    import scipy.optimize
+
+    rng = np.random.default_rng(3)
+    matches = [Contest(*rng.choice(5, 2, replace=False).tolist(), float(rng.random() < 0.6)) for _ in range(60)]
+    design, score, weight = _design(5, matches, np.zeros(5))
+    prior = np.array([2.0] * 5 + [BIAS_VARIANCE, 2.0])
+
+    def loss(x):
+        odds = design @ x
+        return -(score * odds - np.logaddexp(0, odds)).sum() + 0.5 * (x**2 / prior).sum()
+
+    other = scipy.optimize.minimize(loss, np.zeros(7), method="BFGS", options={"gtol": 1e-9})
+    assert _fit(design, score, weight, 2.0, np.ones(5)).mode == pytest.approx(other.x, abs=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(matches=MATCHES, data=st.data())
+def test_the_order_of_matches_changes_nothing(matches, data):
+    again = rate(6, data.draw(st.permutations(matches)))
+    assert rate(6, matches).mean == pytest.approx(again.mean, abs=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(matches=MATCHES)
+def test_a_win_more_never_lowers_the_winner(matches):
+    before, after = rate(6, matches), rate(6, [*matches, Contest(0, 1)])
+    assert after.difference(0, 1)[0] >= before.difference(0, 1)[0] - 1e-9
+
+
+def test_without_matches_nothing_is_known():
+    ratings = rate(4, [])
+    assert ratings.elo() == pytest.approx([1200] * 4)
+    assert ratings.chance_best() == pytest.approx([0.25] * 4, abs=0.05)
+    assert cannot_be_told_apart(ratings) == [[0, 1, 2, 3]]
+
+
+def test_a_judge_that_favours_the_first_is_found_out():
+    rng = np.random.default_rng(0)
+    strengths = rng.standard_normal(12)
+    matches = []
+    for _ in range(300):
+        i, j = rng.choice(12, 2, replace=False).tolist()
+        matches.append(
+            Contest(i, j, float(rng.random() < 1 / (1 + np.exp(-(1.2 * (strengths[i] - strengths[j]) + 1.5)))))
+        )
+    ratings = rate(12, matches)
+    assert ratings.bias == pytest.approx(1.5, abs=2.5 * ratings.bias_sd)
+    assert np.corrcoef(ratings.mean, strengths)[0, 1] > 0.9
+
+
+def test_reviews_count_as_far_as_they_foretell():
+    rng = np.random.default_rng(1)
+    strengths = rng.standard_normal(16)
+    matches = []
+    for _ in range(64):
+        i, j = rng.choice(16, 2, replace=False).tolist()
+        matches.append(Contest(i, j, float(rng.random() < 1 / (1 + np.exp(-2 * (strengths[i] - strengths[j]))))))
+    telling = rate(16, matches, list(strengths + 0.3 * rng.standard_normal(16)))
+    silent = rate(16, matches, list(rng.standard_normal(16)))
+    assert telling.review_weight > 0.5
+    assert abs(silent.review_weight) < 0.5
+
+
+def test_intervals_hold_true_differences_as_often_as_they_say():
+    rng, inside, total = np.random.default_rng(5), 0, 0
+    for _ in range(60):
+        strengths = rng.standard_normal(10)
+        matches = []
+        for _ in range(30):
+            i, j = rng.choice(10, 2, replace=False).tolist()
+            matches.append(
+                Contest(i, j, float(rng.random() < 1 / (1 + np.exp(-1.18 * (strengths[i] - strengths[j])))))
+            )
+        ratings = rate(10, matches)
+        for i, j in zip(*np.triu_indices(10, 1), strict=True):
+            mean, sd = ratings.difference(i, j)
+            inside += abs(mean - 1.18 * (strengths[i] - strengths[j])) <= 1.645 * sd
+            total += 1
+    assert 0.84 <= inside / total <= 0.96
+
+
+def test_elo_units_are_those_of_chess():
+    ratings = rate(2, [Contest(0, 1)] * 9 + [Contest(0, 1, 0.0)])
+    gap = ratings.elo()[0] - ratings.elo()[1]
+    assert gap == pytest.approx(ratings.difference(0, 1)[0] * ELO)
+
+
+@pytest.mark.parametrize("match", [Contest(0, 0), Contest(0, 3), Contest(-1, 1)])
+def test_a_match_of_nobody_is_refused(match):
+    with pytest.raises(ValueError, match="cannot be among 3 ideas"):
+        rate(3, [match])
