@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,8 @@ WEIGHT_VARIANCE = 1.0
 """Variance of the prior of the weight of reviews (standardised), relative to the strengths' spread."""
 DRAWS = 2_000
 """Draws from the posterior for the chances to be best."""
+FIELD = -1
+"""Stands for all the others in the place of the second: what is compared with them all at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Contest:
 
     first: int
     second: int
+    """`FIELD` for an average one of the others; nobody then stood first."""
     score: float = 1.0
     """1 when the first won, 0 when the second did, 0.5 for a tie; in between for a judge that gives a chance."""
     weight: float = 1.0
@@ -107,6 +110,7 @@ def rate(
     reviews: Sequence[float | None] | None = None,
     *,
     own_variance: Sequence[float] | None = None,
+    parents: Sequence[Sequence[int]] | None = None,
 ) -> Ratings:
     """Return the strengths of n ideas after some matches; the order of the matches does not matter.
 
@@ -114,16 +118,21 @@ def rate(
         n: how many ideas there are, at least 1.
         matches: the comparisons.
         reviews: a score of each idea, higher is better, None where there is none; only differences count.
-        own_variance: factor of the prior's variance of each idea: above 1 for one that is rewritten from another.
+        own_variance: factor of the prior's variance of each idea's own part.
+        parents: places of the ideas that each was made from, all of them before it. Its strength is the mean of theirs
+            and a part of its own, so that what is known of parents is known, less surely, of their children.
 
     Raises:
-        ValueError: when a match names an idea that does not exist, or one against itself.
+        ValueError: when a match names an idea that does not exist, or one against itself, or a parent comes later.
     """
     for match in matches:
-        if not (0 <= match.first < n and 0 <= match.second < n) or match.first == match.second:
+        if not (0 <= match.first < n and FIELD <= match.second < n) or match.first == match.second:
             message = f"A match of {match.first} against {match.second} cannot be among {n} ideas."
             raise ValueError(message)
-    design, score, weight = _design(n, matches, _standardised(n, reviews))
+    review = _standardised(n, reviews)
+    inherited = _inherited(n, parents)
+    design, score, weight = _design(n, matches, review)
+    design[:, :n] = design[:, :n] @ inherited
     factor = np.ones(n) if own_variance is None else np.asarray(own_variance, dtype=float)
     fits = [_fit(design, score, weight, variance, factor) for variance in VARIANCES]
     evidence = np.array([fit.evidence for fit in fits])
@@ -134,8 +143,7 @@ def rate(
     mean: Floats = share @ modes
     second = np.einsum("k,kij->ij", share, np.array([fit.covariance for fit in fits]))
     second += np.einsum("k,ki,kj->ij", share, modes - mean, modes - mean)
-    review = _standardised(n, reviews)
-    to_strength = np.hstack([np.eye(n), np.zeros((n, 1)), review[:, None]])
+    to_strength = np.hstack([inherited, np.zeros((n, 1)), review[:, None]])
     return Ratings(
         mean=to_strength @ mean,
         covariance=to_strength @ second @ to_strength.T,
@@ -144,6 +152,18 @@ def rate(
         review_weight=float(mean[n + 1]),
         variance=float(share @ np.array(VARIANCES)),
     )
+
+
+def _inherited(n: int, parents: Sequence[Sequence[int]] | None) -> Floats:
+    """Return (n, n): the strength of each idea from the own parts of itself and its ancestors."""
+    whole = np.eye(n)
+    for child, of in enumerate(parents or []):
+        if any(not 0 <= parent < child for parent in of):
+            message = f"Idea {child} cannot be made from {list(of)}: parents come first."
+            raise ValueError(message)
+        for parent in of:
+            whole[child] += whole[parent] / len(of)
+    return whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +179,11 @@ def _design(n: int, matches: Sequence[Contest], review: Floats) -> tuple[Floats,
     rows = np.arange(len(matches))
     first = np.array([match.first for match in matches], dtype=int)
     second = np.array([match.second for match in matches], dtype=int)
-    design[rows, first] += 1
-    design[rows, second] -= 1
-    design[:, n] = 1
-    design[:, n + 1] = review[first] - review[second] if len(matches) else 0
+    design[:, n] = second != FIELD
+    design[rows[second != FIELD], second[second != FIELD]] = -1
+    design[rows[second == FIELD], :n] = -1 / max(1, n - 1)
+    design[rows, first] = 1
+    design[:, n + 1] = design[:, :n] @ review
     return design, np.array([match.score for match in matches]), np.array([match.weight for match in matches])
 
 
@@ -195,9 +216,11 @@ def _standardised(n: int, reviews: Sequence[float | None] | None) -> Floats:
     return np.array([0.0 if value is None else (value - mean) / sd for value in reviews or []])
 
 
-def cannot_be_told_apart(ratings: Ratings, *, level: float = 0.9) -> list[list[int]]:
-    """Return the ideas in order, in groups whose neighbours' difference could be nothing at this level."""
-    order = [int(at) for at in np.argsort(-ratings.mean, kind="stable")]
+def cannot_be_told_apart(
+    ratings: Ratings, *, level: float = 0.9, among: Collection[int] | None = None
+) -> list[list[int]]:
+    """Return the ideas (or those `among` them) in order, in groups whose neighbours may be equal at this level."""
+    order = [int(at) for at in np.argsort(-ratings.mean, kind="stable") if among is None or int(at) in among]
     limit = _normal_quantile(0.5 + level / 2)
     groups = [[order[0]]] if order else []
     for better, worse in itertools.pairwise(order):

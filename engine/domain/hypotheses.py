@@ -201,6 +201,31 @@ class Skipped(Value):
     why: str
 
 
+class Asked(Value):
+    """A role was asked for something and what it gave is stored: it is never asked again under this key."""
+
+    key: str
+    calls: int = 0
+    """Calls of a judge or model that it took."""
+    at: str = ""
+
+
+class Drawn(Value):
+    """Pairs drawn to be compared side by side, kept before the judge is asked, so that a restart goes on with them."""
+
+    number: int
+    """That of the first pair's match; the next one has the next."""
+    pairs: list[tuple[str, str]]
+
+
+class Clusters(Value):
+    """Which hypotheses say nearly the same. The newest counts."""
+
+    number: int
+    of: dict[str, int]
+    """Hypothesis -> its cluster, from 1."""
+
+
 class Aims(Value):
     """What a tournament is asked for."""
 
@@ -283,7 +308,37 @@ class TournamentView(Value):
     tests: list[ExecutedTest] = []
     meta_reviews: list[MetaReview] = []
     skipped: list[Skipped] = []
+    asked: list[Asked] = []
+    drawn: list[Drawn] = []
+    clusters: list[Clusters] = []
     standings: list[Standing] = []
-    """Best first; empty before the first review."""
+    """Best first; empty before the first hypothesis."""
     says: list[str] = []
     """Sentences on the order: what cannot be told apart yet and how many comparisons would, and the judge's habits."""
+
+
+Item = (
+    Hypothesis | HypothesisReview | Match | Mark | ExecutedTest | MetaReview | Skipped | Asked | Drawn | Clusters
+)
+"""What a tournament is made of; none of them ever changes."""
+
+
+def key_of(item: Item) -> str:  # noqa: PLR0911 - one line a kind
+    """Return the key under which an item is kept once in its tournament, among those of its kind."""
+    match item:
+        case Hypothesis():
+            return item.id
+        case HypothesisReview():
+            return f"{item.round} {item.hypothesis}"
+        case Match() | Drawn() | Clusters():
+            return str(item.number)
+        case Mark():
+            return f"{item.kind} {item.hypothesis} {item.by} {item.at}"
+        case ExecutedTest():
+            return f"{item.hypothesis} {item.prediction} {item.run}"
+        case MetaReview():
+            return str(item.round)
+        case Skipped():
+            return f"{item.stage} {item.what}"
+        case Asked():
+            return item.key
