@@ -11,7 +11,6 @@ effect; MacKay DJC (1992) Neural Computation 4:415 for the evidence.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -219,16 +218,16 @@ def _standardised(n: int, reviews: Sequence[float | None] | None) -> Floats:
 def cannot_be_told_apart(
     ratings: Ratings, *, level: float = 0.9, among: Collection[int] | None = None
 ) -> list[list[int]]:
-    """Return the ideas (or those `among` them) in order, in groups whose neighbours may be equal at this level."""
+    """Return the ideas (or those `among` them) in order, in groups that may be equal to the first of each."""
     order = [int(at) for at in np.argsort(-ratings.mean, kind="stable") if among is None or int(at) in among]
     limit = _normal_quantile(0.5 + level / 2)
-    groups = [[order[0]]] if order else []
-    for better, worse in itertools.pairwise(order):
-        mean, sd = ratings.difference(better, worse)
+    groups: list[list[int]] = []
+    for at in order:
+        mean, sd = ratings.difference(groups[-1][0], at) if groups else (1.0, 0.0)
         if sd > 0 and mean < limit * sd:
-            groups[-1].append(worse)
+            groups[-1].append(at)
         else:
-            groups.append([worse])
+            groups.append([at])
     return groups
 
 

@@ -245,30 +245,30 @@ class Aims(Value):
 class Bounds(Value):
     """How large a tournament is and when it stops. Every constant is here, with its default."""
 
-    hypotheses: int = Field(5, ge=2, le=200)
+    hypotheses: int = Field(default=5, ge=2, le=200)
     """Made in the first round."""
-    iterations: int = Field(1, ge=0, le=20)
+    iterations: int = Field(default=1, ge=0, le=20)
     """Rounds of evolution."""
-    evolve: int = Field(3, ge=1, le=50)
+    evolve: int = Field(default=3, ge=1, le=50)
     """Hypotheses that are rewritten each round."""
-    batch_review: int = Field(5, ge=0)
+    batch_review: int = Field(default=5, ge=0)
     """Up to so many are reviewed together, more of them in parallel."""
-    debate_turns: int = Field(5, ge=3, le=20)
-    matches_each: float = Field(3.0, ge=1, le=20)
+    debate_turns: int = Field(default=5, ge=3, le=20)
+    matches_each: float = Field(default=3.0, ge=1, le=20)
     """Most comparisons, as a multiple of the hypotheses."""
-    stop_at: float = Field(0.8, ge=0.5, le=1)
+    stop_at: float = Field(default=0.8, ge=0.5, le=1)
     """Comparisons stop when the best is so likely the best."""
-    calls: int = Field(1_000, ge=0)
+    calls: int = Field(default=1_000, ge=0)
     """Most calls of a judge or model; 0 for none."""
-    usd: float = Field(0.0, ge=0)
+    usd: float = Field(default=0.0, ge=0)
     """Most dollars; 0 for the limit of the settings."""
-    same_idea: float = Field(0.85, ge=0, le=1)
+    same_idea: float = Field(default=0.85, ge=0, le=1)
     """Similarity from which two say the same."""
-    alpha: float = Field(0.1, gt=0, lt=1)
+    alpha: float = Field(default=0.1, gt=0, lt=1)
     """Error rate of all tests of the tournament together."""
     repeat_pairs: bool = True
     """Off for a judge that always says the same."""
-    concurrency: int = Field(4, ge=1, le=32)
+    concurrency: int = Field(default=4, ge=1, le=32)
     run_tests: bool = False
     """Whether tests that can be planned run without being asked about."""
     seed: int = 0
@@ -284,6 +284,8 @@ class Tournament(Value):
     status: Literal["queued", "running", "paused", "finished", "failed", "refused", "cancelled"]
     plan: str = ""
     """What the supervisor says of how the goal is gone about."""
+    literature: str = ""
+    """What a review of literature found."""
     created_at: str = ""
     updated_at: str = ""
     round: int = 0
@@ -317,13 +319,11 @@ class TournamentView(Value):
     """Sentences on the order: what cannot be told apart yet and how many comparisons would, and the judge's habits."""
 
 
-Item = (
-    Hypothesis | HypothesisReview | Match | Mark | ExecutedTest | MetaReview | Skipped | Asked | Drawn | Clusters
-)
+Item = Hypothesis | HypothesisReview | Match | Mark | ExecutedTest | MetaReview | Skipped | Asked | Drawn | Clusters
 """What a tournament is made of; none of them ever changes."""
 
 
-def key_of(item: Item) -> str:  # noqa: PLR0911 - one line a kind
+def key_of(item: Item) -> str:
     """Return the key under which an item is kept once in its tournament, among those of its kind."""
     match item:
         case Hypothesis():

@@ -19,7 +19,6 @@ from engine.domain.hypotheses import (
     Match,
     MetaReview,
     Skipped,
-    Tournament,
 )
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
 
