@@ -48,6 +48,7 @@ class Simulated:
     method: Method = "graph"
     deterministic: bool = False
     together: bool = True
+    at_once: bool = False
     seed: int = 0
     calls: list[str] = field(default_factory=list)
     """What was asked, each call once."""

@@ -67,10 +67,13 @@ def next_pairs(
     if full_rank:
         behind = np.where(games[able].min() == 0, games[first] + games[second], 0)
     order = np.lexsort((second, first, -gain, behind))
+    fresh = bool(((times == 0) & (gain > 0)).any())
     random, taken, chosen = np.random.default_rng((seed, len(matches))), set[int](), list[tuple[int, int]]()
     for at in order:
         one, other = int(first[at]), int(second[at])
-        if gain[at] > 0 and one not in taken and other not in taken:
+        # A pair that met waits while all are explored: who is left over goes first in the next batch.
+        again = exploring and fresh and times[at] > 0
+        if gain[at] > 0 and not again and one not in taken and other not in taken:
             chosen.append((one, other) if random.random() < 0.5 else (other, one))
             taken |= {one, other}
         if len(chosen) == size:

@@ -29,6 +29,8 @@ BIAS_VARIANCE = 1.0
 """Variance of the prior of the advantage of standing first, squared log odds."""
 WEIGHT_VARIANCE = 1.0
 """Variance of the prior of the weight of reviews (standardised), relative to the strengths' spread."""
+WEIGHT_MEAN = 0.3
+"""Its expectation: reviews are believed a little before comparisons say how much they are worth."""
 DRAWS = 2_000
 """Draws from the posterior for the chances to be best."""
 FIELD = -1
@@ -190,10 +192,12 @@ def _fit(design: Floats, score: Floats, weight: Floats, variance: float, factor:
     """Return the posterior by Newton's method, and the logarithm of its evidence."""
     size = design.shape[1]
     prior = np.concatenate([variance * factor, [BIAS_VARIANCE, WEIGHT_VARIANCE * variance]])
-    x, hessian = np.zeros(size), np.diag(1 / prior)
+    expected = np.zeros(size)
+    expected[-1] = WEIGHT_MEAN * math.sqrt(variance)
+    x, hessian = expected.copy(), np.diag(1 / prior)
     for _ in range(50):
         p = 1 / (1 + np.exp(-np.clip(design @ x, -35, 35)))
-        gradient = design.T @ (weight * (score - p)) - x / prior
+        gradient = design.T @ (weight * (score - p)) - (x - expected) / prior
         hessian = (design.T * (weight * p * (1 - p))) @ design + np.diag(1 / prior)
         step = np.linalg.solve(hessian, gradient)
         x = x + step * min(1.0, 4.0 / max(1e-12, np.abs(step).max()))
@@ -202,7 +206,9 @@ def _fit(design: Floats, score: Floats, weight: Floats, variance: float, factor:
     odds = np.clip(design @ x, -35, 35)
     likelihood = float((weight * (score * odds - np.log1p(np.exp(odds)))).sum())
     logdet = float(np.linalg.slogdet(hessian)[1])
-    evidence = likelihood - 0.5 * float((x**2 / prior).sum()) - 0.5 * float(np.log(prior).sum()) - 0.5 * logdet
+    evidence = (
+        likelihood - 0.5 * float(((x - expected) ** 2 / prior).sum()) - 0.5 * float(np.log(prior).sum()) - 0.5 * logdet
+    )
     return _Fit(x, np.asarray(np.linalg.inv(hessian), dtype=np.float64), evidence)
 
 

@@ -57,9 +57,11 @@ def _stages(table: Table) -> str:
     walk = [(stage, 0) for stage in FIRST]
     walk += [(stage, round_) for round_ in range(1, iterations + 1) for stage in LATER]
     length = sum(SHARE.get(stage, 1.0) for stage, _ in walk)
-    done, why = 0.0, ""
-    for stage, round_ in walk:
+    done, why, start = 0.0, "", _start(table, walk)
+    for at, (stage, round_) in enumerate(walk):
         began, done = done, done + SHARE.get(stage, 1.0)
+        if at < start:
+            continue
         table.ledger.keep(stage=stage, round=round_, progress=began / length)
         if stage == "ranking":
             why = compare(table, began / length, done / length)
@@ -68,6 +70,15 @@ def _stages(table: Table) -> str:
         if stage == "making" and not table.ledger.view().hypotheses:
             return "No hypothesis could be made." + _reasons(table)
     return why
+
+
+def _start(table: Table, walk: list[tuple[str, int]]) -> int:
+    """Return the place of the stage to go on with: the one it was in, and after its end the last review."""
+    state = table.ledger.state
+    if not table.ledger.view().hypotheses:
+        return 0
+    here = (state.stage or "review", state.round)
+    return walk.index(here) if here in walk else 0
 
 
 def _plan(table: Table, _: int) -> None:

@@ -29,13 +29,22 @@ def make(table: Table) -> None:
     _seed(table, view)
     makers = table.cast.makers
     wanted = table.ledger.state.bounds.hypotheses
-    shares = allocation(wanted, len(makers))
-    table.side_by_side(lambda share: _ask_maker(table, share[0], share[1], "first"), zip(makers, shares, strict=True))
+    shares = zip(makers, allocation(wanted, len(makers)), strict=True)
+    table.side_by_side(partial(_ask_maker, table), [part for share in shares for part in _parts(*share, "first")])
     for maker in makers:  # one mode that finds less is made up for by the others
         made = sum(one.method != "user" for one in table.ledger.view().hypotheses)
         if made >= wanted:
             break
-        _ask_maker(table, maker, wanted - made, "again")
+        table.side_by_side(partial(_ask_maker, table), _parts(maker, wanted - made, "again"))
+
+
+_Part = tuple[Maker, int, str, int]
+"""Who is asked, for how many, in which pass, and the number of this asking in it."""
+
+
+def _parts(maker: Maker, count: int, which: str) -> list[_Part]:
+    counts = [count] if maker.at_once and count else [1] * count
+    return [(maker, part, which, number) for number, part in enumerate(counts)]
 
 
 def allocation(count: int, makers: int) -> list[int]:
@@ -55,27 +64,23 @@ def _seed(table: Table, view: TournamentView) -> None:
         table.ledger.keep(*_sound(table, view, seeds, "seeds"), asked="seeds")
 
 
-def _ask_maker(table: Table, maker: Maker, count: int, which: str) -> None:
-    key = f"make {which} {maker.method}"
-    if not count or table.ledger.has(key):
+def _ask_maker(table: Table, part: _Part) -> None:
+    maker, count, which, number = part
+    name = f"{maker.method} {which} {number}"
+    if table.ledger.has(key := f"make {name}"):
         return
     state, view = table.ledger.state, table.ledger.view()
-    seed = state.bounds.seed + (which == "again")
-    made = table.ask(
-        "making", f"{count} by {maker.method} ({which})", partial(maker.make, state.aims, guidance(view), count, seed)
-    )
+    seed = state.bounds.seed + number + (1_000 if which == "again" else 0)
+    made = table.ask("making", f"{count} by {name}", partial(maker.make, state.aims, guidance(view), count, seed))
     if isinstance(made, Skipped):
         table.ledger.keep(made, asked=key, calls=1)
         return
     drafts = [one for one in made if isinstance(one, Drafted)]
     failed = [one for one in made if isinstance(one, ItemFailed)]
-    told = [
-        Skipped(stage="making", what=f"{maker.method} {which} {at}", why=one.message)
-        for at, one in enumerate(failed, start=1)
-    ]
+    told = [Skipped(stage="making", what=f"{name}, {at}", why=one.message) for at, one in enumerate(failed, start=1)]
     calls = sum(one.calls for one in drafts) + sum(int(one.details.get("calls", 0)) for one in failed)
     fresh = [_fresh(table, one.hypothesis, maker.method, 0) for one in drafts[:count]]
-    table.ledger.keep(*_sound(table, view, fresh, f"{maker.method} {which}"), *told, asked=key, calls=calls)
+    table.ledger.keep(*_sound(table, view, fresh, name), *told, asked=key, calls=calls)
 
 
 def evolve(table: Table, round_: int) -> None:

@@ -19,7 +19,9 @@ def review(table: Table) -> None:
     most = view.tournament.bounds.batch_review
     if not open_:
         return
-    if table.cast.reviewer.together and 1 < len(open_) <= most:
+    # How many there are in this round, not how many are left: a restart in the midst is to ask in the same way.
+    new = {one.id for one in view.hypotheses if one.round == view.tournament.round} | {one.id for one in open_}
+    if table.cast.reviewer.together and len(open_) > 1 and len(new) <= most:
         _review(table, view, open_)
         return
     table.side_by_side(lambda one: _review(table, view, [one]), open_)
