@@ -25,7 +25,7 @@ from engine.domain.hypotheses import (
     Tournament,
 )
 from engine.ports.hypotheses import HypothesisStore
-from engine.strategies.tournament.asking import Table
+from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.cast import Cast
 from engine.strategies.tournament.ledger import Ledger
 from engine.strategies.tournament.loop import play
@@ -45,10 +45,9 @@ class Simulated:
 
     beta: float = 2.4
     """Log odds that one unit of worth adds."""
-    method: Method = "graph"
+    method: Method = "debate"
     deterministic: bool = False
     together: bool = True
-    at_once: bool = False
     seed: int = 0
     calls: list[str] = field(default_factory=list)
     """What was asked, each call once."""
@@ -162,15 +161,15 @@ def table_of(
     store: HypothesisStore | None = None,
     emit: Callable[[EngineEvent], object] = lambda _: None,
     wish: Callable[[], str] = lambda: "",
-) -> Table:
+) -> RoundTable:
     """Return the table of a tournament `t1` of ann, as it is kept in the store."""
     store = store if store is not None else HypothesesTwin()
     new = Tournament(id="t1", user="ann", aims=aims, bounds=bounds or Bounds(concurrency=1), status="queued")
     state = store.tournament("t1") or new
-    return Table(Ledger(store, state, CountedClock(), emit, cast.spent), cast, wish)
+    return RoundTable(Ledger(store, state, CountedClock(), emit, cast.spent), cast, wish)
 
 
-def played(cast: Cast, bounds: Bounds | None = None, **given: Any) -> Table:
+def played(cast: Cast, bounds: Bounds | None = None, **given: Any) -> RoundTable:
     """Return the table after a whole tournament."""
     table = table_of(cast, bounds, **given)
     play(table)

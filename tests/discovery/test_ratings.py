@@ -160,5 +160,5 @@ def test_reviews_order_what_was_never_compared():
 def test_groups_hold_what_cannot_be_told_from_the_first_of_them():
     ratings = rate(3, [Contest(0, 2)] * 40 + [Contest(0, 1), Contest(1, 2)])
     assert cannot_be_told_apart(ratings, among={0, 2}) == [[0], [2]]
-    assert [group[0] for group in cannot_be_told_apart(ratings)][0] == 0
+    assert cannot_be_told_apart(ratings)[0][0] == 0
     assert all(2 not in group for group in cannot_be_told_apart(ratings) if 0 in group)

@@ -28,7 +28,7 @@ class StoppedEarly(Exception):
         """`paused` or `cancelled` where a person or the end of the program wished it, else ""."""
 
 
-class Table:
+class RoundTable:
     """Where a tournament's roles are asked: what is kept, who there is, and when to stop."""
 
     def __init__(self, ledger: Ledger, cast: Cast, wish: Callable[[], str]) -> None:

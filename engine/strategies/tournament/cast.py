@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.domain.hypotheses import Aims
+from engine.domain.hypotheses import Aims, Hypothesis
 from engine.strategies.tournament.roles import Evolver, Judge, Maker, MetaReviewer, Reviewer, Supervisor
+from engine.strategies.tournament.sameness import likeness_of_words
 from engine.strategies.tournament.tester import Tester
-from engine.strategies.tournament.wording import likeness_of_words
 
-Likeness = Callable[[Sequence[str]], np.ndarray]
-"""Texts -> (n, n) how nearly each two say the same, from 0 to 1."""
+Likeness = Callable[[Sequence[Hypothesis]], np.ndarray]
+"""Hypotheses -> (n, n) how nearly each two say the same, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.domain.hypotheses import Aims, Skipped
-from engine.strategies.tournament.asking import StoppedEarly, Table
+from engine.strategies.tournament.asking import RoundTable, StoppedEarly
 from engine.strategies.tournament.stages.making import evolve, make
 from engine.strategies.tournament.stages.nearness import look_for_likeness
 from engine.strategies.tournament.stages.ranking import compare
@@ -31,7 +31,7 @@ SHARE = {"ranking": 5.0}
 """How much longer a stage takes than another, for the progress."""
 
 
-def play(table: Table) -> None:
+def play(table: RoundTable) -> None:
     """Go on with a tournament until it is over, or somebody or a budget stops it; its state says which.
 
     Raises:
@@ -51,7 +51,7 @@ def play(table: Table) -> None:
     ledger.keep(**ended)
 
 
-def _stages(table: Table) -> str:
+def _stages(table: RoundTable) -> str:
     """Go through all stages; return in words why the comparing stopped."""
     iterations = table.ledger.state.bounds.iterations
     walk = [(stage, 0) for stage in FIRST]
@@ -72,7 +72,7 @@ def _stages(table: Table) -> str:
     return why
 
 
-def _start(table: Table, walk: list[tuple[str, int]]) -> int:
+def _start(table: RoundTable, walk: list[tuple[str, int]]) -> int:
     """Return the place of the stage to go on with: the one it was in, and after its end the last review."""
     state = table.ledger.state
     if not table.ledger.view().hypotheses:
@@ -81,7 +81,7 @@ def _start(table: Table, walk: list[tuple[str, int]]) -> int:
     return walk.index(here) if here in walk else 0
 
 
-def _plan(table: Table, _: int) -> None:
+def _plan(table: RoundTable, _: int) -> None:
     cast, aims = table.cast, table.ledger.state.aims
     if cast.supervisor is not None:
         _tell_once(table, "planning", "plan", cast.supervisor.plan, aims)
@@ -89,7 +89,7 @@ def _plan(table: Table, _: int) -> None:
         _tell_once(table, "literature", "literature", cast.literature, aims)
 
 
-def _tell_once(table: Table, stage: str, name: str, ask: Callable[[Aims], str], aims: Aims) -> None:
+def _tell_once(table: RoundTable, stage: str, name: str, ask: Callable[[Aims], str], aims: Aims) -> None:
     """Ask for a text and keep it in the tournament's field of this name."""
     if table.ledger.has(name):
         return
@@ -100,12 +100,12 @@ def _tell_once(table: Table, stage: str, name: str, ask: Callable[[Aims], str], 
         table.ledger.keep(asked=name, calls=1, **{name: str(said)})
 
 
-def _reasons(table: Table) -> str:
+def _reasons(table: RoundTable) -> str:
     why = list(dict.fromkeys(one.why for one in table.ledger.view().skipped))
     return f" {' '.join(why[:3])}" if why else ""
 
 
-_STAGES: dict[str, Callable[[Table, int], None]] = {
+_STAGES: dict[str, Callable[[RoundTable, int], None]] = {
     "planning": _plan,
     "making": lambda table, _: make(table),
     "review": lambda table, _: review(table),

@@ -52,9 +52,6 @@ class Maker(Protocol):
     """Makes hypotheses in one mode."""
 
     method: Method
-    at_once: bool
-    """Whether several are made in one go, as rules do it. Otherwise each is asked for by itself, with a seed of its own,
-    side by side with the others, and kept before the next: a model's debate is not to be lost with another's."""
 
     def make(self, aims: Aims, guidance: Guidance, count: int, seed: int) -> Sequence[Drafted | ItemFailed]:
         """Return up to `count` hypotheses, and a failure for each that could not be made."""

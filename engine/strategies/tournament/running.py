@@ -20,7 +20,7 @@ from engine.ports.hypotheses import HypothesisStore
 from engine.ports.system import Clock, IdSource
 from engine.runs.queue import RunQueue
 from engine.strategies.tournament.admission import CallsExpected, admitted, expected, require_hypothesis
-from engine.strategies.tournament.asking import Table
+from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.cast import Cast
 from engine.strategies.tournament.ledger import Ledger
 from engine.strategies.tournament.loop import play
@@ -231,9 +231,9 @@ class Tournaments:
     def _ledger(self, state: Tournament, cast: Cast | None = None) -> Ledger:
         return Ledger(self.store, state, self.clock, self.emit, cast.spent if cast else None)
 
-    def _table(self, state: Tournament) -> Table:
+    def _table(self, state: Tournament) -> RoundTable:
         cast = self.cast_of(state.id, None)
-        return Table(self._ledger(state, cast), cast, lambda: "")
+        return RoundTable(self._ledger(state, cast), cast, lambda: "")
 
     def _begin(self, state: Tournament) -> None:
         with self._lock:
@@ -255,7 +255,7 @@ class Tournaments:
         try:
             cast = self.cast_of(state.id, cancel)
             ledger = self._ledger(state, cast)
-            play(Table(ledger, cast, wish))
+            play(RoundTable(ledger, cast, wish))
             self._tell_end(ledger.state)
         except Exception as err:  # noqa: BLE001 - a border: a tournament must come to an end whatever happened
             ours = isinstance(err, EngineError)

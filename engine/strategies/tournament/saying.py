@@ -25,7 +25,7 @@ def sentences(view: TournamentView, standings: Sequence[Standing], known: Rated 
         return []
     competing = [one for one in standings if one.status == "competing"]
     said = [*_on_order(competing, known), *_on_tests(view, standings, known)]
-    if view.matches:
+    if any(not match.skipped for match in view.matches):
         said += [*_on_position(known), *_on_consistency(view.matches)]
     said += _on_people(view)
     if view.skipped or any(match.skipped for match in view.matches):

@@ -177,7 +177,7 @@ def test_a_judge_that_fails_costs_no_tournament(judge: type[Simulated], why: str
 
 def test_a_pair_that_failed_is_not_at_once_asked_again() -> None:
     view = played(cast_of(AlwaysFails()), SMALL).ledger.view()
-    pairs = [frozenset((one.first, one.second)) for one in view.matches[:10]]
+    pairs = [frozenset((one.first, one.second)) for one in view.matches[:8]]
     assert len(set(pairs)) == len(pairs)
 
 
@@ -217,7 +217,7 @@ def test_a_deterministic_judge_is_asked_about_no_pair_twice() -> None:
     view = played(cast_of(Simulated(deterministic=True)), SMALL.model_copy(update={"matches_each": 20})).ledger.view()
     pairs = [frozenset((one.first, one.second)) for one in view.matches]
     assert len(set(pairs)) == len(pairs) == 8 * 7 // 2
-    assert view.tournament.stopped_by == "Every pair was compared."
+    assert view.tournament.stopped_by == "No pair is left to compare."
 
 
 def test_what_is_added_while_it_runs_is_reviewed_and_compared() -> None:

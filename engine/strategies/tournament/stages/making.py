@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from engine.domain.hypotheses import Evolution, Hypothesis, Item, Skipped, TournamentView
-from engine.strategies.tournament.asking import Table
+from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.roles import Drafted, ItemFailed, Maker
+from engine.strategies.tournament.sameness import id_of, says_other
 from engine.strategies.tournament.stages.guiding import guidance
 from engine.strategies.tournament.standings import newest_marks, rated
-from engine.strategies.tournament.wording import id_of, says_other
 
 MOST_SIGNS = 4_000
 """A hypothesis is one or two sentences; a page of text is none."""
@@ -23,7 +23,7 @@ EVOLUTIONS: tuple[Evolution, ...] = (
 """The ways of rewriting, taken in turn."""
 
 
-def make(table: Table) -> None:
+def make(table: RoundTable) -> None:
     """Have the hypotheses of the first round made: the user's own, then each maker's share, then what is missing."""
     view = table.ledger.view()
     _seed(table, view)
@@ -38,12 +38,15 @@ def make(table: Table) -> None:
         table.side_by_side(partial(_ask_maker, table), _parts(maker, wanted - made, "again"))
 
 
+AT_ONCE = ("graph",)
+"""Makers that are asked for all theirs in one go, as the paths of a graph are walked once. The others, which take a
+model's time, are asked for each by itself with a seed of its own, side by side, so that none is lost with another."""
 _Part = tuple[Maker, int, str, int]
 """Who is asked, for how many, in which pass, and the number of this asking in it."""
 
 
 def _parts(maker: Maker, count: int, which: str) -> list[_Part]:
-    counts = [count] if maker.at_once and count else [1] * count
+    counts = [count] if maker.method in AT_ONCE and count else [1] * count
     return [(maker, part, which, number) for number, part in enumerate(counts)]
 
 
@@ -57,14 +60,14 @@ def own(text: str, *, by: str, at: str, round_: int = 0) -> Hypothesis:
     return Hypothesis(id=id_of(text), text=text.strip(), method="user", by=by, at=at, round=round_)
 
 
-def _seed(table: Table, view: TournamentView) -> None:
+def _seed(table: RoundTable, view: TournamentView) -> None:
     state = table.ledger.state
     if state.aims.seeds and not table.ledger.has("seeds"):
         seeds = [own(text, by=state.user, at=table.ledger.now()) for text in state.aims.seeds]
         table.ledger.keep(*_sound(table, view, seeds, "seeds"), asked="seeds")
 
 
-def _ask_maker(table: Table, part: _Part) -> None:
+def _ask_maker(table: RoundTable, part: _Part) -> None:
     maker, count, which, number = part
     name = f"{maker.method} {which} {number}"
     if table.ledger.has(key := f"make {name}"):
@@ -83,7 +86,7 @@ def _ask_maker(table: Table, part: _Part) -> None:
     table.ledger.keep(*_sound(table, view, fresh, name), *told, asked=key, calls=calls)
 
 
-def evolve(table: Table, round_: int) -> None:
+def evolve(table: RoundTable, round_: int) -> None:
     """Have the best rewritten, one of each idea, pinned ones first."""
     evolver = table.cast.evolver
     if evolver is None:
@@ -123,7 +126,7 @@ def _chosen(view: TournamentView, round_: int) -> Iterator[tuple[list[Hypothesis
 
 
 def _rewrite(
-    table: Table, view: TournamentView, round_: int, number: int, how: tuple[list[Hypothesis], Evolution]
+    table: RoundTable, view: TournamentView, round_: int, number: int, how: tuple[list[Hypothesis], Evolution]
 ) -> None:
     key = f"evolve {round_} {number}"
     if table.ledger.has(key) or table.cast.evolver is None:
@@ -145,12 +148,12 @@ def _rewrite(
     table.ledger.keep(*_sound(table, now, [child], what), asked=key, calls=made.calls)
 
 
-def _fresh(table: Table, made: Hypothesis, method: str, round_: int) -> Hypothesis:
+def _fresh(table: RoundTable, made: Hypothesis, method: str, round_: int) -> Hypothesis:
     told = {"id": id_of(made.text), "at": table.ledger.now(), "round": round_, "method": method}
     return made.model_copy(update=told)
 
 
-def _sound(table: Table, view: TournamentView, made: Sequence[Hypothesis], what: str) -> list[Item]:
+def _sound(table: RoundTable, view: TournamentView, made: Sequence[Hypothesis], what: str) -> list[Item]:
     """Return the hypotheses that may compete, and for each other why it may not."""
     found: list[Item] = []
     beside = list(view.hypotheses)
@@ -164,7 +167,7 @@ def _sound(table: Table, view: TournamentView, made: Sequence[Hypothesis], what:
     return found
 
 
-def _unsound(table: Table, one: Hypothesis, beside: Sequence[Hypothesis]) -> str:
+def _unsound(table: RoundTable, one: Hypothesis, beside: Sequence[Hypothesis]) -> str:
     if len(one.text.split()) < 2:
         return "It is no sentence."
     if len(one.text) > MOST_SIGNS:
@@ -177,7 +180,7 @@ def _unsound(table: Table, one: Hypothesis, beside: Sequence[Hypothesis]) -> str
     if one.evolution is None or not beside:
         return ""
     # Novelty is looked at again after each rewriting: what only rewords another is not a new idea.
-    like = table.cast.likeness([one.text, *(other.text for other in beside)])[0, 1:]
+    like = table.cast.likeness([one, *beside])[0, 1:]
     nearest = int(like.argmax())
     if like[nearest] >= table.ledger.state.bounds.same_idea and not says_other(one, beside[nearest]):
         return f"It says what {beside[nearest].id} says."

@@ -9,16 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from engine.domain.hypotheses import Clusters, Hypothesis, Mark, TournamentView
-from engine.strategies.tournament.asking import Table
+from engine.strategies.tournament.asking import RoundTable
+from engine.strategies.tournament.sameness import says_other
 from engine.strategies.tournament.standings import merged, newest_marks
-from engine.strategies.tournament.wording import says_other
 
 NEAR = 0.15
 """So much less alike than the same idea are those of one cluster."""
 BUILT_IN = "built-in"
 
 
-def look_for_likeness(table: Table) -> None:
+def look_for_likeness(table: RoundTable) -> None:
     """Cluster what competes, and merge what says the same."""
     view = table.ledger.view()
     into = merged(view.hypotheses, view.marks)
@@ -26,7 +26,7 @@ def look_for_likeness(table: Table) -> None:
     key = f"likeness {len(view.hypotheses)}"
     if len(kept) < 2 or table.ledger.has(key):
         return
-    like = np.asarray(table.cast.likeness([one.text for one in kept]), dtype=float)
+    like = np.asarray(table.cast.likeness(kept), dtype=float)
     bounds = view.tournament.bounds
     numbers = clustered(like, bounds.same_idea - NEAR)
     clusters = Clusters(number=len(view.clusters), of={one.id: n for one, n in zip(kept, numbers, strict=True)})

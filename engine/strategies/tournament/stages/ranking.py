@@ -11,7 +11,7 @@ from functools import partial
 from engine.discovery.pairing import EXPLORED, batch_size, next_pairs
 from engine.domain.events import RatingsUpdated
 from engine.domain.hypotheses import Drawn, Match, Skipped, TournamentView
-from engine.strategies.tournament.asking import Table
+from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.roles import ItemFailed
 from engine.strategies.tournament.stages.guiding import guidance
 from engine.strategies.tournament.standings import Rated, rated
@@ -20,7 +20,7 @@ PATIENCE = 10
 """Failures of the judge one after another after which it is not asked any more in this round."""
 
 
-def compare(table: Table, begun: float, ended: float) -> str:
+def compare(table: RoundTable, begun: float, ended: float) -> str:
     """Compare until the best is found, the comparisons are spent or the judge keeps failing; return which, in words.
 
     Args:
@@ -37,7 +37,7 @@ def compare(table: Table, begun: float, ended: float) -> str:
                 return why
             waiting = _next_batch(table, view, known)
             if not waiting:
-                return "Every pair was compared."
+                return "No pair is left to compare."
         most = view.tournament.bounds.matches_each * len(view.hypotheses)
         table.ledger.keep(progress=begun + (ended - begun) * min(1.0, len(view.matches) / most))
         table.side_by_side(partial(_judge, table, view), waiting[: max(1, table.left())])
@@ -72,7 +72,7 @@ def _enough(view: TournamentView, known: Rated | None) -> str:
     return ""
 
 
-def _next_batch(table: Table, view: TournamentView, known: Rated | None) -> list[tuple[int, str, str]]:
+def _next_batch(table: RoundTable, view: TournamentView, known: Rated | None) -> list[tuple[int, str, str]]:
     """Draw the next batch, keep it and return it; the same again after a restart."""
     if known is None:
         return []
@@ -97,7 +97,7 @@ def _next_batch(table: Table, view: TournamentView, known: Rated | None) -> list
     return [(number + at, *pair) for at, pair in enumerate(named)]
 
 
-def _judge(table: Table, view: TournamentView, drawn: tuple[int, str, str]) -> None:
+def _judge(table: RoundTable, view: TournamentView, drawn: tuple[int, str, str]) -> None:
     """Have one pair judged and keep what came of it."""
     number, first, second = drawn
     by_id = {one.id: one for one in view.hypotheses}
@@ -117,7 +117,7 @@ def _judge(table: Table, view: TournamentView, drawn: tuple[int, str, str]) -> N
     table.ledger.keep(kept, asked=f"match {number}", calls=1)
 
 
-def _tell(table: Table, view: TournamentView, known: Rated) -> None:
+def _tell(table: RoundTable, view: TournamentView, known: Rated) -> None:
     """Tell who leads now."""
     best = known.chance(1, len(view.matches))
     leader = max(best, key=lambda name: (best[name], name))

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from engine.domain.hypotheses import Asked, Hypothesis, HypothesisReview, Item, MetaReview, Skipped, TournamentView
-from engine.strategies.tournament.asking import Table
+from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.stages.guiding import guidance
 from engine.strategies.tournament.standings import newest_marks, standings
 
 
-def review(table: Table) -> None:
+def review(table: RoundTable) -> None:
     """Have everything reviewed that competes and was not asked about yet."""
     view = table.ledger.view()
     vetoed = newest_marks(view.marks, "veto")
@@ -31,7 +31,7 @@ def _key(one: Hypothesis) -> str:
     return f"review {one.id}"
 
 
-def _review(table: Table, view: TournamentView, of: Sequence[Hypothesis]) -> None:
+def _review(table: RoundTable, view: TournamentView, of: Sequence[Hypothesis]) -> None:
     """Have some hypotheses reviewed in one call and keep what came of it."""
     asked = partial(table.cast.reviewer.review, view.tournament.aims, guidance(view), of)
     said = table.ask("review", " and ".join(one.id for one in of), asked)
@@ -49,7 +49,7 @@ def _review(table: Table, view: TournamentView, of: Sequence[Hypothesis]) -> Non
     table.ledger.keep(*kept, *others, asked=_key(of[0]), calls=1)
 
 
-def meta_review(table: Table, round_: int) -> None:
+def meta_review(table: RoundTable, round_: int) -> None:
     """Have all reviews and matches so far read together."""
     key = f"meta-review {round_}"
     reader = table.cast.meta_reviewer

@@ -11,7 +11,7 @@ from functools import partial
 
 from engine.domain.hypotheses import ExecutedTest, Hypothesis, Prediction, Skipped, TournamentView
 from engine.domain.plan import TaskDag
-from engine.strategies.tournament.asking import Table
+from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.standings import gathered, standings
 from engine.strategies.tournament.tester import TestOutcome
 
@@ -20,7 +20,7 @@ BEST = 3
 NO_PLAN = "The planner knows no test of it on these files."
 
 
-def try_best(table: Table) -> None:
+def try_best(table: RoundTable) -> None:
     """Run the tests of the best hypotheses, where tests may run without being asked about."""
     if table.cast.tester is None or not table.ledger.state.bounds.run_tests:
         return
@@ -40,7 +40,7 @@ def open_tests(view: TournamentView) -> Iterator[tuple[Hypothesis, int]]:
                 yield one, number
 
 
-def plan_of(table: Table, hypothesis: Hypothesis, number: int) -> TaskDag | None:
+def plan_of(table: RoundTable, hypothesis: Hypothesis, number: int) -> TaskDag | None:
     """Return the plan that would test a prediction, None when there is none."""
     prediction = hypothesis.predictions[number]
     files = prediction.files or table.ledger.state.aims.files
@@ -49,7 +49,7 @@ def plan_of(table: Table, hypothesis: Hypothesis, number: int) -> TaskDag | None
     return table.cast.tester.plan_test(prediction, files)
 
 
-def run_test(table: Table, hypothesis: Hypothesis, number: int) -> None:
+def run_test(table: RoundTable, hypothesis: Hypothesis, number: int) -> None:
     """Test one prediction and keep what came of it; nothing happens when it was tested already."""
     key = f"test {hypothesis.id} {number}"
     if table.ledger.has(key) or table.cast.tester is None:
@@ -70,7 +70,7 @@ def run_test(table: Table, hypothesis: Hypothesis, number: int) -> None:
     table.ledger.keep(test, asked=key)
 
 
-def _tested(table: Table, hypothesis: Hypothesis, number: int) -> TestOutcome:
+def _tested(table: RoundTable, hypothesis: Hypothesis, number: int) -> TestOutcome:
     plan = plan_of(table, hypothesis, number)
     if plan is None or table.cast.tester is None:
         return TestOutcome(run="", why=NO_PLAN)

@@ -28,11 +28,11 @@ def id_of(text: str) -> str:
     return "h" + hashlib.sha256(plain(one_line(text)).encode("utf-8", "replace")).hexdigest()[:8]
 
 
-def likeness_of_words(texts: Sequence[str]) -> np.ndarray:
+def likeness_of_words(hypotheses: Sequence[Hypothesis]) -> np.ndarray:
     """Return (n, n): the cosine of the stems that each two texts share; the form that needs no model."""
-    bags = [_stems(text) for text in texts]
+    bags = [_stems(one.text) for one in hypotheses]
     place = {word: at for at, word in enumerate(sorted(set().union(*bags)))}
-    counts = np.zeros((len(texts), max(1, len(place))))
+    counts = np.zeros((len(bags), max(1, len(place))))
     for row, bag in zip(counts, bags, strict=True):
         row[[place[word] for word in bag]] = 1
     length = np.sqrt(counts.sum(axis=1))
