@@ -2,10 +2,11 @@
 
 The information of a comparison is about `log(1 + variance of the difference x p (1 - p))` (the gain of a normal
 posterior under one logistic observation). While every idea is explored, pairs are taken by it alone, ideas with fewest
-matches first; then it is weighed by the chances of the two to be the best. Pairs of one batch share no idea, so
+matches first; then it is weighed by the chance that the two are the best two. Pairs of one batch share no idea, so
 that they can be judged side by side.
 
-Source: MacKay DJC (1992) Neural Computation 4:590 (information-based selection of data).
+Sources: MacKay DJC (1992) Neural Computation 4:590 (information-based selection of data); Russo D (2016) COLT 49:1417
+(sampling the best two to find the best).
 """
 
 from __future__ import annotations
@@ -60,8 +61,7 @@ def next_pairs(
         gain = gain * np.where(clusters[first] == clusters[second], 0.9, 1.0)
     exploring = full_rank or len(matches) < EXPLORED * len(able)
     if not exploring:
-        best = ratings.chance_best(seed=len(matches))
-        gain = gain * (np.sqrt(best[first] * best[second]) + 1e-6)
+        gain = gain * (ratings.chance_top_two(seed=len(matches))[first, second] + 1e-6)
     # Who has played least goes first while all are explored, so that nobody is left out by a batch.
     behind = games[first] + games[second] if exploring and not full_rank else np.zeros_like(first)
     if full_rank:

@@ -23,9 +23,9 @@ ELO = 400 / math.log(10)
 """Elo points a unit of log odds."""
 BASE = 1200.0
 """The Elo number of an average idea."""
-VARIANCES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+VARIANCES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Variances of the prior that are weighed against each other, in squared log odds."""
-BIAS_VARIANCE = 1.0
+BIAS_VARIANCE = 2.0
 """Variance of the prior of the advantage of standing first, squared log odds."""
 WEIGHT_VARIANCE = 1.0
 """Variance of the prior of the weight of reviews (standardised), relative to the strengths' spread."""
@@ -88,14 +88,23 @@ class Ratings:
     def draws(self, seed: int = 0, count: int = DRAWS) -> Floats:
         """Return (count, n) strengths drawn from the posterior; the same for the same seed."""
         values, vectors = np.linalg.eigh(self.covariance)
-        root = vectors * np.sqrt(np.clip(values, 0, None))
+        # The symmetric root, which a difference in the last digit cannot turn about as it does eigenvectors.
+        root = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
         random = np.random.default_rng(seed).standard_normal((count, len(self.mean)))
-        return self.mean + random @ root.T
+        return self.mean + random @ root
 
     def chance_best(self, seed: int = 0) -> Floats:
         """Return (n,): the probability that each idea is the best."""
         best = self.draws(seed).argmax(axis=1)
         return np.bincount(best, minlength=len(self.mean)) / DRAWS
+
+    def chance_top_two(self, seed: int = 0) -> Floats:
+        """Return (n, n), symmetric: the probability that two ideas are the best two."""
+        drawn = self.draws(seed)
+        n = drawn.shape[1]
+        best = np.argpartition(-drawn, 1, axis=1)[:, :2] if n > 1 else np.zeros((0, 2), dtype=int)
+        chance = np.bincount(best[:, 0] * n + best[:, 1], minlength=n * n).reshape(n, n) / DRAWS
+        return chance + chance.T
 
     def chance_top(self, k: int, seed: int = 0) -> Floats:
         """Return (n,): the probability that each idea is among the best k."""

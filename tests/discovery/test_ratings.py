@@ -158,7 +158,16 @@ def test_reviews_order_what_was_never_compared():
 
 
 def test_groups_hold_what_cannot_be_told_from_the_first_of_them():
-    ratings = rate(3, [Contest(0, 2)] * 40 + [Contest(0, 1), Contest(1, 2)])
+    ratings = rate(3, [Contest(0, 2), Contest(2, 0, 0.0)] * 20 + [Contest(0, 1), Contest(1, 2)])
     assert cannot_be_told_apart(ratings, among={0, 2}) == [[0], [2]]
     assert cannot_be_told_apart(ratings)[0][0] == 0
     assert all(2 not in group for group in cannot_be_told_apart(ratings) if 0 in group)
+
+
+def test_the_best_two_are_those_that_win():
+    matches = [Contest(a, b) for a, b in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))] * 8
+    chance = rate(4, matches).chance_top_two()
+    assert chance == pytest.approx(chance.T)
+    assert np.triu(chance).sum() == pytest.approx(1)
+    assert chance[0, 1] > 0.7
+    assert rate(1, []).chance_top_two().tolist() == [[0.0]]
