@@ -169,5 +169,5 @@ def test_the_best_two_are_those_that_win():
     chance = rate(4, matches).chance_top_two()
     assert chance == pytest.approx(chance.T)
     assert np.triu(chance).sum() == pytest.approx(1)
-    assert chance[0, 1] > 0.7
+    assert chance[0, 1] == chance.max() > 0.5
     assert rate(1, []).chance_top_two().tolist() == [[0.0]]

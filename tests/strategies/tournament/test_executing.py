@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pandas as pd
 import pytest
+from growth_data import write_growth
+from scipy.stats import ttest_ind
 from tournament_room import Simulated, cast_of, played
 
+from engine.api import open_engine
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.hypotheses import Bounds, Prediction
 from engine.domain.plan import TaskDag
@@ -126,3 +132,25 @@ def test_a_tester_that_times_out_is_left_out() -> None:
     view = played(cast_of(predicting("Is it 0.1")(), tester=Late()), bounds).ledger.view()
     assert view.tournament.status == "finished"
     assert {one.why for one in view.tests} == {"Too late."}
+
+
+@pytest.mark.parametrize(("direction", "as_predicted"), [("more", True), ("less", False)])
+def test_a_prediction_is_planned_run_and_read_like_any_question(
+    direction: str, as_predicted: bool, tmp_path: Path
+) -> None:
+    data = write_growth(tmp_path / "growth.csv")
+    settings = {"embedding_model": "none", "starter_knowledge": False, "warm_workers": False}
+    with open_engine(workspace=tmp_path / "ws", **settings) as engine:
+        tester = engine._parts.tournaments.cast_of("", None).tester
+        assert tester is not None
+        told = {"says": "s", "contradicted_by": "c", "direction": direction}
+        prediction = Prediction.model_validate({**told, "question": "Is growth higher in treated than in control?"})
+        plan = tester.plan_test(prediction, [str(data)])
+        assert plan is not None
+        outcome = tester.run(plan, prediction)
+        table = pd.read_csv(data)
+        groups = [table.loc[table["treatment"] == name, "growth"] for name in ("treated", "control")]
+        assert outcome.p == pytest.approx(ttest_ind(*groups, equal_var=False).pvalue, rel=1e-6)
+        assert outcome.as_predicted is as_predicted
+        unknown = Prediction.model_validate({**told, "question": "Is the moon made of cheese in zzq?"})
+        assert tester.plan_test(unknown, [str(data)]) is None
