@@ -23,7 +23,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import numpy as np  # noqa: E402
-from tournament_room import Killed, Simulated, cast_of, played, table_of  # noqa: E402
+from tournament_room import (  # noqa: E402  # pyright: ignore[reportMissingImports]
+    Killed,
+    Simulated,
+    cast_of,
+    played,
+    table_of,
+)
 
 from benchmarks.measuring import arguments, at_least, report, summary, target  # noqa: E402
 from benchmarks.simulated_judge import BETA, World, elo, ours, update  # noqa: E402

@@ -66,7 +66,7 @@ class World:
         order = np.argsort(-strengths, kind="stable")
         best = self.worth.max()
         return {
-            "tau": float(kendalltau(strengths, self.worth)[0]),
+            "tau": float(kendalltau(strengths, self.worth).statistic),
             "top1": float(order[0] == self.worth.argmax()),
             "top3": float(self.worth.argmax() in order[:3]),
             "regret": float((best - self.worth[order[0]]) / (best - self.worth.mean())),
