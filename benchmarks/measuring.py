@@ -54,6 +54,11 @@ def target(name: str, value: float, limit: float, *, unit: str = "") -> dict[str
     return {"name": name, "value": round(value, 3), "limit": limit, "unit": unit, "met": value <= limit}
 
 
+def at_least(name: str, value: float, limit: float, *, unit: str = "") -> dict[str, Any]:
+    """Return a target that is met when the value is at least the limit."""
+    return {**target(name, value, limit, unit=unit), "at_least": True, "met": value >= limit}
+
+
 def report(
     name: str, rows: list[dict[str, Any]], targets: list[dict[str, Any]], notes: Sequence[str] = (), **facts: Any
 ) -> None:
@@ -68,7 +73,8 @@ def report(
         print(f"{row['name']:{wide}}{numbers}  {row['n']:>4} {row['unit']}")
     for goal in targets:
         met = "met" if goal["met"] else "MISSED"
-        print(f"Target {met}: {goal['name']} {goal['value']:g}{goal['unit']}, at most {goal['limit']:g}{goal['unit']}")
+        side = "at least" if goal.get("at_least") else "at most"
+        print(f"Target {met}: {goal['name']} {goal['value']:g}{goal['unit']}, {side} {goal['limit']:g}{goal['unit']}")
     for note in notes:
         print(f"Note: {note}")
 

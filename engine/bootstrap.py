@@ -22,6 +22,7 @@ from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import Router
 from engine.asking.suggestions import Suggestions
 from engine.domain.profile import Profile
+from engine.domain.run_view import RunView
 from engine.errors import ModelUnavailable, StorageError
 from engine.knowledge.service import KnowledgeBase, open_knowledge
 from engine.memory.door import MemoryDoor
@@ -36,6 +37,8 @@ from engine.models.scope import Scope
 from engine.models.service import Models
 from engine.orchestrator import Orchestrator
 from engine.planning.planner import Planner
+from engine.ports.cancel import CancelToken
+from engine.ports.hypotheses import HypothesisStore
 from engine.ports.models.calls import ModelCallStore
 from engine.ports.models.chat import ChatProvider, ModelAddress, Role
 from engine.ports.profiler import Profiler
@@ -62,11 +65,16 @@ from engine.strategies.proposing import Proposing
 from engine.strategies.react.loop import by_words
 from engine.strategies.react.sources import all_lookups
 from engine.strategies.react.strategy import ReactStrategy
+from engine.strategies.tournament.cast import Cast
+from engine.strategies.tournament.executing import TestsByRuns
+from engine.strategies.tournament.nobody import NobodyJudges
+from engine.strategies.tournament.running import Tournaments
 from engine.text.redaction import Redactor
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from engine.toolbox.shelf import Shelf
 from storage.database import Database
 from storage.graph.store import DuckGraphStore
+from storage.hypotheses.store import DuckHypotheses
 from storage.memory.conversations import DuckConversations
 from storage.memory.episodes import DuckEpisodes
 from storage.memory.facts import DuckFacts
@@ -141,6 +149,7 @@ class EngineParts:
     models: Models
     finder: ToolFinder
     orchestrator: Orchestrator
+    tournaments: Tournaments
     beside: Beside
 
 
@@ -257,8 +266,10 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         remembering.forget(run_id)
         models.forget_answers(run_id)
 
+    tournaments = make_tournaments(settings, DuckHypotheses(database), orchestrator)
     if not read_only:
         mark_interrupted(records, workspace.runs)
+        tournaments.mark_left()
     requests = RequestWatcher(
         None if read_only else workspace.folder, lambda run_id: orchestrator.cancel(run_id, user="another process")
     )
@@ -266,7 +277,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     first: list[Callable[[], object]] = [profiler.warm, sandbox.warm, finder.warm, planner.warm, memory.recalling.warm]
     first += [knowledge.graph.view, knowledge.recognising.linker, models.warm]
     # Threads first; what warms up ends once the worker that it may wait for is gone. None may outlive the database.
-    threads = (suggestions, imports, requests, models, queue, records.log, sandbox)
+    threads = (suggestions, imports, requests, models, tournaments, queue, records.log, sandbox)
     return EngineParts(
         workspace=workspace,
         records=records,
@@ -276,6 +287,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         models=models,
         finder=finder,
         orchestrator=orchestrator,
+        tournaments=tournaments,
         beside=Beside(
             queue=queue,
             deleting=Deleting(records, queue, locks, forget, workspace.folder / "uploads"),
@@ -287,6 +299,29 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
             closing=(*threads, profiler, vectors, errands, store, database, workspace),
         ),
     )
+
+
+def make_tournaments(settings: Settings, store: HypothesisStore, orchestrator: Orchestrator) -> Tournaments:
+    """Return the tournaments of hypotheses, whose tests are ordinary runs."""
+    records, plans = orchestrator.records, orchestrator.plans
+
+    def finished(run_id: str) -> RunView:
+        orchestrator.queue.wait(run_id)
+        return records.view(records.newest(run_id))
+
+    tester = TestsByRuns(
+        draft=lambda question, files: plans.draft(question, files)[0],
+        start=orchestrator.start_plan,
+        finished=finished,
+        registry=plans.registry,
+    )
+
+    def cast_of(tournament_id: str, cancel: CancelToken | None) -> Cast:
+        return Cast(judge=NobodyJudges(), reviewer=NobodyJudges(), tester=tester)
+
+    # A queue of its own: a tournament waits for the runs of its tests, which must not wait for it.
+    queue = RunQueue(workers=settings.parallel_runs, size=settings.queue_size)
+    return Tournaments(store, cast_of, records.clock, records.ids, records.log.emit, queue, records.user)
 
 
 Roster = dict[Role, tuple[Target, ...]]

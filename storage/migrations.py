@@ -326,6 +326,33 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
+    Migration(
+        12,
+        "m0012_tournaments",
+        (
+            # The one row of a tournament is how far it is; what it is made of are the items, which only grow.
+            """
+            CREATE TABLE tournaments (
+                number BIGINT NOT NULL,
+                tournament VARCHAR NOT NULL,
+                user_name VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+            """
+            CREATE TABLE tournament_items (
+                tournament VARCHAR NOT NULL,
+                number BIGINT NOT NULL,
+                kind VARCHAR NOT NULL,
+                item_key VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+        ),
+    ),
 )
 
 _RECORD = """

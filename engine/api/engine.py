@@ -9,6 +9,7 @@ from typing import Any
 from engine.api.calls import Calls
 from engine.api.catalogues import CatalogueCalls
 from engine.api.conversations import ConversationCalls
+from engine.api.hypotheses import HypothesesCalls
 from engine.api.imports import ImportCalls
 from engine.api.knowledge import KnowledgeCalls
 from engine.api.memory import MemoryCalls
@@ -39,6 +40,8 @@ class Engine(PlanCalls, ConversationCalls, ReportCalls):
         """Tools that models wrote, and what people decided about them."""
         self.models = ModelCalls(parts)
         """Language models: which there are, whether they answer, what they cost."""
+        self.hypotheses = HypothesesCalls(parts)
+        """Tournaments of hypotheses: begun, watched, voted on, tested, exported."""
         self.imports = ImportCalls(parts)
         """Imports in the background: how far the one that is going on is, and what became of it."""
 

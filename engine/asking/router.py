@@ -158,7 +158,8 @@ def require_question(question: str, *, analysis: str = "", strategy: str = "auto
     if strategy not in ("auto", *HERE):
         what = next((f" ({way})" for name, way in WAYS.items() if name == strategy), "")
         message = f"The strategy {strategy!r}{what} is not available in this version."
-        raise UserError(message, advice=f"{INSTEAD} Use --strategy auto, --strategy dag or --strategy react.")
+        own = " `biodesk hypotheses run` begins a tournament of hypotheses." if strategy == "tournament" else ""
+        raise UserError(message, advice=f"{INSTEAD} Use --strategy auto, --strategy dag or --strategy react.{own}")
 
 
 def require_analysis(analysis: str) -> None:

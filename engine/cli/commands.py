@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli import kept, plans, serve, show
+from engine.cli import kept, plans, serve, show, tournaments
 from engine.cli.know import commands as know
 from engine.cli.know import written
 from engine.cli.plans import changes_of, columns_of, opened
@@ -368,6 +368,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "tools": tools,
     "memory": know.memory,
     "kg": know.kg,
+    "hypotheses": tournaments.hypotheses,
     "doctor": doctor,
     "dev": dev,
     "serve": serve.serve,

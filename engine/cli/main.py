@@ -19,6 +19,7 @@ from typing import NoReturn
 
 from engine.cli.know import arguments as know
 from engine.cli.say import say
+from engine.cli.tournaments import add_hypotheses
 from engine.domain.encoding.plain_json import json_text
 from engine.errors import EngineError, UserError
 
@@ -163,6 +164,7 @@ def build_parser() -> argparse.ArgumentParser:
     know.add_tools(which, common)
     know.add_memory(add, common, _Parser)
     know.add_kg(add, common, _Parser)
+    add_hypotheses(add, common, _Parser)
     doctor = add("doctor", "Say what works on this machine.")
     doctor.add_argument("--test-models", action="store_true", help="ask every configured model for one word")
     dev = add("dev", "For those who work on Biodesk or try it without a provider.")

@@ -2,10 +2,11 @@
 
 The information of a comparison is about `log(1 + variance of the difference x p (1 - p))` (the gain of a normal
 posterior under one logistic observation). While every idea is explored, pairs are taken by it alone, ideas with fewest
-matches first; then it is weighed by the chances of the two to be among the best. Pairs of one batch share no idea, so
+matches first; then it is weighed by the chance that the two are the best two. Pairs of one batch share no idea, so
 that they can be judged side by side.
 
-Source: MacKay DJC (1992) Neural Computation 4:590 (information-based selection of data).
+Sources: MacKay DJC (1992) Neural Computation 4:590 (information-based selection of data); Russo D (2016) COLT 49:1417
+(sampling the best two to find the best).
 """
 
 from __future__ import annotations
@@ -60,17 +61,19 @@ def next_pairs(
         gain = gain * np.where(clusters[first] == clusters[second], 0.9, 1.0)
     exploring = full_rank or len(matches) < EXPLORED * len(able)
     if not exploring:
-        top = ratings.chance_top(TOP, seed=len(matches))
-        gain = gain * (np.sqrt(top[first] * top[second]) + 0.25 * np.maximum(top[first], top[second]) + 1e-6)
+        gain = gain * (ratings.chance_top_two(seed=len(matches))[first, second] + 1e-6)
     # Who has played least goes first while all are explored, so that nobody is left out by a batch.
     behind = games[first] + games[second] if exploring and not full_rank else np.zeros_like(first)
     if full_rank:
         behind = np.where(games[able].min() == 0, games[first] + games[second], 0)
     order = np.lexsort((second, first, -gain, behind))
+    fresh = bool(((times == 0) & (gain > 0)).any())
     random, taken, chosen = np.random.default_rng((seed, len(matches))), set[int](), list[tuple[int, int]]()
     for at in order:
         one, other = int(first[at]), int(second[at])
-        if gain[at] > 0 and one not in taken and other not in taken:
+        # A pair that met waits while all are explored: who is left over goes first in the next batch.
+        again = exploring and fresh and times[at] > 0
+        if gain[at] > 0 and not again and one not in taken and other not in taken:
             chosen.append((one, other) if random.random() < 0.5 else (other, one))
             taken |= {one, other}
         if len(chosen) == size:

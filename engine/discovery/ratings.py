@@ -11,9 +11,8 @@ effect; MacKay DJC (1992) Neural Computation 4:415 for the evidence.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,14 +23,18 @@ ELO = 400 / math.log(10)
 """Elo points a unit of log odds."""
 BASE = 1200.0
 """The Elo number of an average idea."""
-VARIANCES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+VARIANCES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Variances of the prior that are weighed against each other, in squared log odds."""
-BIAS_VARIANCE = 1.0
+BIAS_VARIANCE = 2.0
 """Variance of the prior of the advantage of standing first, squared log odds."""
 WEIGHT_VARIANCE = 1.0
 """Variance of the prior of the weight of reviews (standardised), relative to the strengths' spread."""
+WEIGHT_MEAN = 0.3
+"""Its expectation: reviews are believed a little before comparisons say how much they are worth."""
 DRAWS = 2_000
 """Draws from the posterior for the chances to be best."""
+FIELD = -1
+"""Stands for all the others in the place of the second: what is compared with them all at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Contest:
 
     first: int
     second: int
+    """`FIELD` for an average one of the others; nobody then stood first."""
     score: float = 1.0
     """1 when the first won, 0 when the second did, 0.5 for a tie; in between for a judge that gives a chance."""
     weight: float = 1.0
@@ -84,14 +88,23 @@ class Ratings:
     def draws(self, seed: int = 0, count: int = DRAWS) -> Floats:
         """Return (count, n) strengths drawn from the posterior; the same for the same seed."""
         values, vectors = np.linalg.eigh(self.covariance)
-        root = vectors * np.sqrt(np.clip(values, 0, None))
+        # The symmetric root, which a difference in the last digit cannot turn about as it does eigenvectors.
+        root = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
         random = np.random.default_rng(seed).standard_normal((count, len(self.mean)))
-        return self.mean + random @ root.T
+        return self.mean + random @ root
 
     def chance_best(self, seed: int = 0) -> Floats:
         """Return (n,): the probability that each idea is the best."""
         best = self.draws(seed).argmax(axis=1)
         return np.bincount(best, minlength=len(self.mean)) / DRAWS
+
+    def chance_top_two(self, seed: int = 0) -> Floats:
+        """Return (n, n), symmetric: the probability that two ideas are the best two."""
+        drawn = self.draws(seed)
+        n = drawn.shape[1]
+        best = np.argpartition(-drawn, 1, axis=1)[:, :2] if n > 1 else np.zeros((0, 2), dtype=int)
+        chance = np.bincount(best[:, 0] * n + best[:, 1], minlength=n * n).reshape(n, n) / DRAWS
+        return chance + chance.T
 
     def chance_top(self, k: int, seed: int = 0) -> Floats:
         """Return (n,): the probability that each idea is among the best k."""
@@ -107,6 +120,7 @@ def rate(
     reviews: Sequence[float | None] | None = None,
     *,
     own_variance: Sequence[float] | None = None,
+    parents: Sequence[Sequence[int]] | None = None,
 ) -> Ratings:
     """Return the strengths of n ideas after some matches; the order of the matches does not matter.
 
@@ -114,16 +128,21 @@ def rate(
         n: how many ideas there are, at least 1.
         matches: the comparisons.
         reviews: a score of each idea, higher is better, None where there is none; only differences count.
-        own_variance: factor of the prior's variance of each idea: above 1 for one that is rewritten from another.
+        own_variance: factor of the prior's variance of each idea's own part.
+        parents: places of the ideas that each was made from, all of them before it. Its strength is the mean of theirs
+            and a part of its own, so that what is known of parents is known, less surely, of their children.
 
     Raises:
-        ValueError: when a match names an idea that does not exist, or one against itself.
+        ValueError: when a match names an idea that does not exist, or one against itself, or a parent comes later.
     """
     for match in matches:
-        if not (0 <= match.first < n and 0 <= match.second < n) or match.first == match.second:
+        if not (0 <= match.first < n and FIELD <= match.second < n) or match.first == match.second:
             message = f"A match of {match.first} against {match.second} cannot be among {n} ideas."
             raise ValueError(message)
-    design, score, weight = _design(n, matches, _standardised(n, reviews))
+    review = _standardised(n, reviews)
+    inherited = _inherited(n, parents)
+    design, score, weight = _design(n, matches, review)
+    design[:, :n] = design[:, :n] @ inherited
     factor = np.ones(n) if own_variance is None else np.asarray(own_variance, dtype=float)
     fits = [_fit(design, score, weight, variance, factor) for variance in VARIANCES]
     evidence = np.array([fit.evidence for fit in fits])
@@ -134,8 +153,7 @@ def rate(
     mean: Floats = share @ modes
     second = np.einsum("k,kij->ij", share, np.array([fit.covariance for fit in fits]))
     second += np.einsum("k,ki,kj->ij", share, modes - mean, modes - mean)
-    review = _standardised(n, reviews)
-    to_strength = np.hstack([np.eye(n), np.zeros((n, 1)), review[:, None]])
+    to_strength = np.hstack([inherited, np.zeros((n, 1)), review[:, None]])
     return Ratings(
         mean=to_strength @ mean,
         covariance=to_strength @ second @ to_strength.T,
@@ -144,6 +162,18 @@ def rate(
         review_weight=float(mean[n + 1]),
         variance=float(share @ np.array(VARIANCES)),
     )
+
+
+def _inherited(n: int, parents: Sequence[Sequence[int]] | None) -> Floats:
+    """Return (n, n): the strength of each idea from the own parts of itself and its ancestors."""
+    whole = np.eye(n)
+    for child, of in enumerate(parents or []):
+        if any(not 0 <= parent < child for parent in of):
+            message = f"Idea {child} cannot be made from {list(of)}: parents come first."
+            raise ValueError(message)
+        for parent in of:
+            whole[child] += whole[parent] / len(of)
+    return whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +189,11 @@ def _design(n: int, matches: Sequence[Contest], review: Floats) -> tuple[Floats,
     rows = np.arange(len(matches))
     first = np.array([match.first for match in matches], dtype=int)
     second = np.array([match.second for match in matches], dtype=int)
-    design[rows, first] += 1
-    design[rows, second] -= 1
-    design[:, n] = 1
-    design[:, n + 1] = review[first] - review[second] if len(matches) else 0
+    design[:, n] = second != FIELD
+    design[rows[second != FIELD], second[second != FIELD]] = -1
+    design[rows[second == FIELD], :n] = -1 / max(1, n - 1)
+    design[rows, first] = 1
+    design[:, n + 1] = design[:, :n] @ review
     return design, np.array([match.score for match in matches]), np.array([match.weight for match in matches])
 
 
@@ -170,10 +201,12 @@ def _fit(design: Floats, score: Floats, weight: Floats, variance: float, factor:
     """Return the posterior by Newton's method, and the logarithm of its evidence."""
     size = design.shape[1]
     prior = np.concatenate([variance * factor, [BIAS_VARIANCE, WEIGHT_VARIANCE * variance]])
-    x, hessian = np.zeros(size), np.diag(1 / prior)
+    expected = np.zeros(size)
+    expected[-1] = WEIGHT_MEAN * math.sqrt(variance)
+    x, hessian = expected.copy(), np.diag(1 / prior)
     for _ in range(50):
         p = 1 / (1 + np.exp(-np.clip(design @ x, -35, 35)))
-        gradient = design.T @ (weight * (score - p)) - x / prior
+        gradient = design.T @ (weight * (score - p)) - (x - expected) / prior
         hessian = (design.T * (weight * p * (1 - p))) @ design + np.diag(1 / prior)
         step = np.linalg.solve(hessian, gradient)
         x = x + step * min(1.0, 4.0 / max(1e-12, np.abs(step).max()))
@@ -182,7 +215,9 @@ def _fit(design: Floats, score: Floats, weight: Floats, variance: float, factor:
     odds = np.clip(design @ x, -35, 35)
     likelihood = float((weight * (score * odds - np.log1p(np.exp(odds)))).sum())
     logdet = float(np.linalg.slogdet(hessian)[1])
-    evidence = likelihood - 0.5 * float((x**2 / prior).sum()) - 0.5 * float(np.log(prior).sum()) - 0.5 * logdet
+    evidence = (
+        likelihood - 0.5 * float(((x - expected) ** 2 / prior).sum()) - 0.5 * float(np.log(prior).sum()) - 0.5 * logdet
+    )
     return _Fit(x, np.asarray(np.linalg.inv(hessian), dtype=np.float64), evidence)
 
 
@@ -195,17 +230,19 @@ def _standardised(n: int, reviews: Sequence[float | None] | None) -> Floats:
     return np.array([0.0 if value is None else (value - mean) / sd for value in reviews or []])
 
 
-def cannot_be_told_apart(ratings: Ratings, *, level: float = 0.9) -> list[list[int]]:
-    """Return the ideas in order, in groups whose neighbours' difference could be nothing at this level."""
-    order = [int(at) for at in np.argsort(-ratings.mean, kind="stable")]
+def cannot_be_told_apart(
+    ratings: Ratings, *, level: float = 0.9, among: Collection[int] | None = None
+) -> list[list[int]]:
+    """Return the ideas (or those `among` them) in order, in groups that may be equal to the first of each."""
+    order = [int(at) for at in np.argsort(-ratings.mean, kind="stable") if among is None or int(at) in among]
     limit = _normal_quantile(0.5 + level / 2)
-    groups = [[order[0]]] if order else []
-    for better, worse in itertools.pairwise(order):
-        mean, sd = ratings.difference(better, worse)
+    groups: list[list[int]] = []
+    for at in order:
+        mean, sd = ratings.difference(groups[-1][0], at) if groups else (1.0, 0.0)
         if sd > 0 and mean < limit * sd:
-            groups[-1].append(worse)
+            groups[-1].append(at)
         else:
-            groups.append([worse])
+            groups.append([at])
     return groups
 
 

@@ -217,6 +217,48 @@ class TextMessage(_Event):
     text: str
 
 
+class HypothesisCreated(_Event):
+    """A hypothesis entered a tournament; `run_id` is the tournament's id."""
+
+    kind: Literal["hypothesis_created"] = "hypothesis_created"
+    hypothesis: str
+    text: str
+    method: str
+    parents: list[str] = []
+    progress: float = 0.0
+    """Of the whole tournament, from 0 to 1; it never falls."""
+
+
+class ReviewsScored(_Event):
+    kind: Literal["reviews_scored"] = "reviews_scored"
+    scores: dict[str, float]
+    """Hypothesis -> mean of its six scores, 1 to 10."""
+    progress: float = 0.0
+
+
+class MatchJudged(_Event):
+    kind: Literal["match_judged"] = "match_judged"
+    number: int
+    first: str
+    second: str
+    score: float
+    """1 when the first won, 0 when the second did, 0.5 for a tie."""
+    by: str = ""
+    skipped: str = ""
+    """Why there is no result, where there is none."""
+    progress: float = 0.0
+
+
+class RatingsUpdated(_Event):
+    kind: Literal["ratings_updated"] = "ratings_updated"
+    leader: str
+    rating: float
+    """Elo units, an average hypothesis at 1200."""
+    chance_best: float
+    matches: int
+    progress: float = 0.0
+
+
 class ClaimChecked(_Event):
     kind: Literal["claim_checked"] = "claim_checked"
     claim: str
@@ -290,6 +332,10 @@ EngineEvent = Annotated[
     | ModelCalled
     | TextDelta
     | TextMessage
+    | HypothesisCreated
+    | ReviewsScored
+    | MatchJudged
+    | RatingsUpdated
     | ClaimChecked
     | ReportReady
     | WarningRaised

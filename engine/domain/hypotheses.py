@@ -201,6 +201,31 @@ class Skipped(Value):
     why: str
 
 
+class Asked(Value):
+    """A role was asked for something and what it gave is stored: it is never asked again under this key."""
+
+    key: str
+    calls: int = 0
+    """Calls of a judge or model that it took."""
+    at: str = ""
+
+
+class Drawn(Value):
+    """Pairs drawn to be compared side by side, kept before the judge is asked, so that a restart goes on with them."""
+
+    number: int
+    """That of the first pair's match; the next one has the next."""
+    pairs: list[tuple[str, str]]
+
+
+class Clusters(Value):
+    """Which hypotheses say nearly the same. The newest counts."""
+
+    number: int
+    of: dict[str, int]
+    """Hypothesis -> its cluster, from 1."""
+
+
 class Aims(Value):
     """What a tournament is asked for."""
 
@@ -220,30 +245,30 @@ class Aims(Value):
 class Bounds(Value):
     """How large a tournament is and when it stops. Every constant is here, with its default."""
 
-    hypotheses: int = Field(5, ge=2, le=200)
+    hypotheses: int = Field(default=5, ge=2, le=200)
     """Made in the first round."""
-    iterations: int = Field(1, ge=0, le=20)
+    iterations: int = Field(default=1, ge=0, le=20)
     """Rounds of evolution."""
-    evolve: int = Field(3, ge=1, le=50)
+    evolve: int = Field(default=3, ge=1, le=50)
     """Hypotheses that are rewritten each round."""
-    batch_review: int = Field(5, ge=0)
+    batch_review: int = Field(default=5, ge=0)
     """Up to so many are reviewed together, more of them in parallel."""
-    debate_turns: int = Field(5, ge=3, le=20)
-    matches_each: float = Field(3.0, ge=1, le=20)
+    debate_turns: int = Field(default=5, ge=3, le=20)
+    matches_each: float = Field(default=3.0, ge=1, le=20)
     """Most comparisons, as a multiple of the hypotheses."""
-    stop_at: float = Field(0.8, ge=0.5, le=1)
+    stop_at: float = Field(default=0.8, ge=0.5, le=1)
     """Comparisons stop when the best is so likely the best."""
-    calls: int = Field(1_000, ge=0)
+    calls: int = Field(default=1_000, ge=0)
     """Most calls of a judge or model; 0 for none."""
-    usd: float = Field(0.0, ge=0)
+    usd: float = Field(default=0.0, ge=0)
     """Most dollars; 0 for the limit of the settings."""
-    same_idea: float = Field(0.85, ge=0, le=1)
+    same_idea: float = Field(default=0.85, ge=0, le=1)
     """Similarity from which two say the same."""
-    alpha: float = Field(0.1, gt=0, lt=1)
+    alpha: float = Field(default=0.1, gt=0, lt=1)
     """Error rate of all tests of the tournament together."""
     repeat_pairs: bool = True
     """Off for a judge that always says the same."""
-    concurrency: int = Field(4, ge=1, le=32)
+    concurrency: int = Field(default=4, ge=1, le=32)
     run_tests: bool = False
     """Whether tests that can be planned run without being asked about."""
     seed: int = 0
@@ -259,6 +284,8 @@ class Tournament(Value):
     status: Literal["queued", "running", "paused", "finished", "failed", "refused", "cancelled"]
     plan: str = ""
     """What the supervisor says of how the goal is gone about."""
+    literature: str = ""
+    """What a review of literature found."""
     created_at: str = ""
     updated_at: str = ""
     round: int = 0
@@ -283,7 +310,35 @@ class TournamentView(Value):
     tests: list[ExecutedTest] = []
     meta_reviews: list[MetaReview] = []
     skipped: list[Skipped] = []
+    asked: list[Asked] = []
+    drawn: list[Drawn] = []
+    clusters: list[Clusters] = []
     standings: list[Standing] = []
-    """Best first; empty before the first review."""
+    """Best first; empty before the first hypothesis."""
     says: list[str] = []
     """Sentences on the order: what cannot be told apart yet and how many comparisons would, and the judge's habits."""
+
+
+Item = Hypothesis | HypothesisReview | Match | Mark | ExecutedTest | MetaReview | Skipped | Asked | Drawn | Clusters
+"""What a tournament is made of; none of them ever changes."""
+
+
+def key_of(item: Item) -> str:
+    """Return the key under which an item is kept once in its tournament, among those of its kind."""
+    match item:
+        case Hypothesis():
+            return item.id
+        case HypothesisReview():
+            return f"{item.round} {item.hypothesis}"
+        case Match() | Drawn() | Clusters():
+            return str(item.number)
+        case Mark():
+            return f"{item.kind} {item.hypothesis} {item.by} {item.at}"
+        case ExecutedTest():
+            return f"{item.hypothesis} {item.prediction} {item.run}"
+        case MetaReview():
+            return str(item.round)
+        case Skipped():
+            return f"{item.stage} {item.what}"
+        case Asked():
+            return item.key

@@ -22,6 +22,9 @@ from engine.strategies.react.strategy import ReactStrategy
 _log = logging.getLogger(__name__)
 _NO_FILES = "No data file came with the question, so nothing was computed: this is what the desk holds of it."
 
+_ELSEWHERE = {"tournament": "has a way of its own (`biodesk hypotheses run`)"}
+"""Strategies that are here, but not as an answer to a question."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proposing:
@@ -55,15 +58,13 @@ class Proposing:
             proposal = self.maker.for_run(record, profiles)
         except PlanError as err:
             return self._instead(record, profiles, chosen, err)
-        return record, self._stored(record, proposal, _missing(chosen))
+        return record, self._stored(record, proposal, _missing(chosen, "which "))
 
     def _stored(self, record: RunRecord, proposal: ProposedPlan, missing: str) -> TaskDag:
         run_id = record.run_id
         for event in proposal.events(run_id):
             self.records.log.emit(event)
-        told = (
-            f"The question is worded like one for {missing}, which is not in this version: this is a plan on the data."
-        )
+        told = f"The question is worded like one for {missing}: this is a plan on the data."
         warnings = [*([told] if missing else []), *proposal.plan.warnings]
         plan = proposal.plan.model_copy(update={"version": 1, "warnings": warnings})
         keep_inputs(plan, self.records.artifacts)
@@ -87,7 +88,7 @@ class Proposing:
             PlanError: when they say nothing; it names the strategy that the question is for where that is not here.
         """
         missing = _missing(chosen)
-        way = f"What this asks for, {missing}, is not in this version. " if missing else ""
+        way = f"What this asks for, {missing}. " if missing else ""
         answer = self.react.answer(record, profiles, opening="" if record.data else f"{way}{_NO_FILES}")
         if answer is None:
             if not missing:
@@ -104,8 +105,10 @@ class Proposing:
         return self.records.update(record, rerouted, route=react), answer
 
 
-def _missing(chosen: Route) -> str:
-    """Return what a question is surely worded for and this version does not give, in words, or ""."""
+def _missing(chosen: Route, link: str = "") -> str:
+    """Return what a question is surely worded for and is not given here, with where it is instead, or ""."""
     worded = chosen.worded_as or chosen.strategy
     sure = chosen.worded_as is not None or chosen.confidence >= SURE
-    return WAYS[worded] if sure and worded not in HERE and chosen.method != "forced" else ""
+    if not sure or worded in HERE or chosen.method == "forced":
+        return ""
+    return f"{WAYS[worded]}, {link}{_ELSEWHERE.get(worded, 'is not in this version')}"

@@ -252,7 +252,7 @@ def test_reference_lists_every_option_of_a_command(command):
     assert options - everywhere == set(re.findall(r"--[a-z][a-z-]*", row.group(0))) - everywhere
 
 
-@pytest.mark.parametrize("command", ["memory", "kg", "tools"])
+@pytest.mark.parametrize("command", ["memory", "kg", "tools", "hypotheses"])
 def test_reference_lists_every_action_of_a_command_with_its_options(command):
     text = (DOCS / "reference.md").read_text(encoding="utf-8")
     rows = "\n".join(re.findall(rf"^\| `{command} .*$", text, re.MULTILINE))

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.discovery.ratings import BIAS_VARIANCE, ELO, Contest, _design, _fit, cannot_be_told_apart, rate
+from engine.discovery.ratings import (
+    BIAS_VARIANCE,
+    ELO,
+    FIELD,
+    WEIGHT_MEAN,
+    Contest,
+    _design,
+    _fit,
+    cannot_be_told_apart,
+    rate,
+)
 
 MATCHES = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 5), st.sampled_from([0.0, 0.5, 1.0]))
@@ -19,9 +29,7 @@ MATCHES = st.lists(
 
 def test_two_ideas_are_the_logistic_regression_of_their_wins():
     """With wide priors, 30 of 40 wins in balanced order give log(3): the closed form of a single odds."""
-    matches = (
-        [Contest(0, 1)] * 15 + [Contest(0, 1, 0.0)] * 5 + [Contest(1, 0, 0.0)] * 15 + [Contest(1, 0)] * 5
-    )
+    matches = [Contest(0, 1)] * 15 + [Contest(0, 1, 0.0)] * 5 + [Contest(1, 0, 0.0)] * 15 + [Contest(1, 0)] * 5
     fit = _fit(*_design(2, matches, np.zeros(2)), 1e6, np.ones(2))
     assert fit.mode[0] - fit.mode[1] == pytest.approx(np.log(3), abs=1e-3)
     assert fit.mode[2] == pytest.approx(0, abs=1e-6)
@@ -34,10 +42,11 @@ def test_the_fit_is_the_penalised_logistic_regression_of_statsmodels():
     matches = [Contest(*rng.choice(5, 2, replace=False).tolist(), float(rng.random() < 0.6)) for _ in range(60)]
     design, score, weight = _design(5, matches, np.zeros(5))
     prior = np.array([2.0] * 5 + [BIAS_VARIANCE, 2.0])
+    expected = np.array([0.0] * 6 + [WEIGHT_MEAN * np.sqrt(2.0)])
 
     def loss(x):
         odds = design @ x
-        return -(score * odds - np.logaddexp(0, odds)).sum() + 0.5 * (x**2 / prior).sum()
+        return -(score * odds - np.logaddexp(0, odds)).sum() + 0.5 * ((x - expected) ** 2 / prior).sum()
 
     other = scipy.optimize.minimize(loss, np.zeros(7), method="BFGS", options={"gtol": 1e-9})
     assert _fit(design, score, weight, 2.0, np.ones(5)).mode == pytest.approx(other.x, abs=1e-4)
@@ -98,9 +107,7 @@ def test_intervals_hold_true_differences_as_often_as_they_say():
         matches = []
         for _ in range(30):
             i, j = rng.choice(10, 2, replace=False).tolist()
-            matches.append(
-                Contest(i, j, float(rng.random() < 1 / (1 + np.exp(-1.18 * (strengths[i] - strengths[j])))))
-            )
+            matches.append(Contest(i, j, float(rng.random() < 1 / (1 + np.exp(-1.18 * (strengths[i] - strengths[j]))))))
         ratings = rate(10, matches)
         for i, j in zip(*np.triu_indices(10, 1), strict=True):
             mean, sd = ratings.difference(i, j)
@@ -119,3 +126,48 @@ def test_elo_units_are_those_of_chess():
 def test_a_match_of_nobody_is_refused(match):
     with pytest.raises(ValueError, match="cannot be among 3 ideas"):
         rate(3, [match])
+
+
+def test_a_comparison_with_the_field_has_no_first_place_and_moves_one_against_all_others():
+    plain, voted = rate(4, [Contest(0, 1), Contest(1, 0)]), rate(4, [Contest(0, 1), Contest(1, 0), Contest(2, FIELD)])
+    assert plain.bias == pytest.approx(voted.bias, abs=0.05)
+    assert voted.mean[2] > max(voted.mean[[0, 1, 3]])
+    assert voted.mean[0] == pytest.approx(voted.mean[1], abs=1e-6)
+    many = rate(4, [Contest(2, FIELD)] * 40)
+    assert many.bias == pytest.approx(0, abs=1e-9)
+    with pytest.raises(ValueError, match="cannot be among"):
+        rate(4, [Contest(0, -2)])
+
+
+def test_a_child_is_expected_where_its_parents_are_but_less_surely():
+    matches = [Contest(0, 1)] * 6 + [Contest(0, 2)] * 6 + [Contest(1, 2)] * 3
+    ratings = rate(4, matches, parents=[[], [], [], [0]], own_variance=[1, 1, 1, 0.5])
+    assert ratings.mean[3] == pytest.approx(ratings.mean[0], abs=1e-6)
+    assert ratings.covariance[3, 3] > ratings.covariance[0, 0]
+    both = rate(4, matches, parents=[[], [], [], [0, 2]])
+    assert both.mean[3] == pytest.approx((both.mean[0] + both.mean[2]) / 2, abs=1e-6)
+    # What a child does is told of its parent too, and one that never played has no part in it.
+    worse = rate(4, [*matches, *[Contest(1, 3)] * 4], parents=[[], [], [], [0]])
+    assert worse.mean[3] < worse.mean[0] < ratings.mean[0]
+    with pytest.raises(ValueError, match="parents come first"):
+        rate(2, [], parents=[[1], []])
+
+
+def test_reviews_order_what_was_never_compared():
+    assert list(np.argsort(rate(3, [], [2.0, 9.0, 5.0]).mean)) == [0, 2, 1]
+
+
+def test_groups_hold_what_cannot_be_told_from_the_first_of_them():
+    ratings = rate(3, [Contest(0, 2), Contest(2, 0, 0.0)] * 20 + [Contest(0, 1), Contest(1, 2)])
+    assert cannot_be_told_apart(ratings, among={0, 2}) == [[0], [2]]
+    assert cannot_be_told_apart(ratings)[0][0] == 0
+    assert all(2 not in group for group in cannot_be_told_apart(ratings) if 0 in group)
+
+
+def test_the_best_two_are_those_that_win():
+    matches = [Contest(a, b) for a, b in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))] * 8
+    chance = rate(4, matches).chance_top_two()
+    assert chance == pytest.approx(chance.T)
+    assert np.triu(chance).sum() == pytest.approx(1)
+    assert chance[0, 1] == chance.max() > 0.5
+    assert rate(1, []).chance_top_two().tolist() == [[0.0]]

@@ -171,6 +171,22 @@ SCHEMA = {
         ("version", "INTEGER", False),
         ("payload", "JSON", False),
     ],
+    "tournament_items": [
+        ("tournament", "VARCHAR", False),
+        ("number", "BIGINT", False),
+        ("kind", "VARCHAR", False),
+        ("item_key", "VARCHAR", False),
+        ("version", "INTEGER", False),
+        ("payload", "JSON", False),
+    ],
+    "tournaments": [
+        ("number", "BIGINT", False),
+        ("tournament", "VARCHAR", False),
+        ("user_name", "VARCHAR", False),
+        ("kind", "VARCHAR", False),
+        ("version", "INTEGER", False),
+        ("payload", "JSON", False),
+    ],
     "unsealed": [("run_id", "VARCHAR", True)],
     "written_tools": [
         ("number", "BIGINT", False),

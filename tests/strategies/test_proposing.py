@@ -39,7 +39,7 @@ def test_what_a_missing_strategy_is_asked_for_is_looked_up_and_the_way_is_named(
     assert routes(engine, record.run_id) == ["tournament", "react"]
     assert record.route.strategy == "react"
     first = engine.view(record.run_id).report.summary[0]
-    assert "a tournament of new hypotheses, is not in this version" in first
+    assert "a tournament of new hypotheses, has a way of its own (`biodesk hypotheses run`)" in first
 
 
 def test_where_nothing_is_known_either_the_refusal_names_the_missing_strategy(engine):
@@ -56,7 +56,7 @@ def test_a_plan_of_a_question_worded_for_another_strategy_is_made_and_warned_of(
     run_id = engine.ask(question, [data])
     engine.wait(run_id, 60)
     plan = engine.view(run_id).plan
-    assert "a tournament of new hypotheses, which is not in this version" in plan.warnings[0]
+    assert "a tournament of new hypotheses, which has a way of its own (`biodesk hypotheses run`)" in plan.warnings[0]
     assert engine.record(run_id).route.worded_as == "tournament"
     plain = engine.ask("Is growth higher in treated than in control?", [data])
     engine.wait(plain, 60)

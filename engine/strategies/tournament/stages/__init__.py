@@ -1,0 +1,1 @@
+"""The stages of a tournament; `engine.strategies.tournament.loop` is their order."""

@@ -1,0 +1,1 @@
+"""Tournaments of hypotheses, on disk and without one."""
