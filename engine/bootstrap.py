@@ -21,6 +21,7 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import Router
 from engine.asking.suggestions import Suggestions
+from engine.domain.hypotheses import Aims, Bounds
 from engine.domain.profile import Profile
 from engine.domain.run_view import RunView
 from engine.errors import ModelUnavailable, StorageError
@@ -67,7 +68,6 @@ from engine.strategies.react.sources import all_lookups
 from engine.strategies.react.strategy import ReactStrategy
 from engine.strategies.tournament.cast import Cast
 from engine.strategies.tournament.executing import TestsByRuns
-from engine.strategies.tournament.nobody import NobodyJudges
 from engine.strategies.tournament.running import Tournaments
 from engine.text.redaction import Redactor
 from engine.toolbox.registry import ToolRegistry, builtin_tools
@@ -90,6 +90,8 @@ from storage.vectors.store import LanceVectors
 from storage.workspace import Workspace, is_only_readable
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from engine.agents.claim_reader import ClaimReader
     from engine.agents.opinion import RouteOpinion
     from engine.agents.reader import QuestionReader
@@ -97,6 +99,7 @@ if TYPE_CHECKING:
     from engine.steps.mending import Mending
     from engine.steps.second_reading import SecondReading
     from engine.strategies.react.by_model import ModelDriver
+    from engine.strategies.tournament.by_rules.role_set import RoleSet
 
 WARMING_PATIENCE = 30.0
 """Seconds that closing waits for what is being loaded; each part takes a few."""
@@ -266,7 +269,8 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         remembering.forget(run_id)
         models.forget_answers(run_id)
 
-    tournaments = make_tournaments(settings, DuckHypotheses(database), orchestrator)
+    embed = embeddings.embedder.embed if embeddings else None
+    tournaments = make_tournaments(settings, DuckHypotheses(database), orchestrator, knowledge, models, embed)
     if not read_only:
         mark_interrupted(records, workspace.runs)
         tournaments.mark_left()
@@ -301,7 +305,14 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     )
 
 
-def make_tournaments(settings: Settings, store: HypothesisStore, orchestrator: Orchestrator) -> Tournaments:
+def make_tournaments(
+    settings: Settings,
+    store: HypothesisStore,
+    orchestrator: Orchestrator,
+    knowledge: KnowledgeBase,
+    models: Models,
+    embed: Callable[[Sequence[str]], np.ndarray] | None,
+) -> Tournaments:
     """Return the tournaments of hypotheses, whose tests are ordinary runs."""
     records, plans = orchestrator.records, orchestrator.plans
 
@@ -317,11 +328,58 @@ def make_tournaments(settings: Settings, store: HypothesisStore, orchestrator: O
     )
 
     def cast_of(tournament_id: str, cancel: CancelToken | None) -> Cast:
-        return Cast(judge=NobodyJudges(), reviewer=NobodyJudges(), tester=tester)
+        # The graph is read by none of this before somebody asks for a tournament.
+        from engine.strategies.tournament.bridges.at_hand import ChangedGene, DataAtHand, changed_genes
+        from engine.strategies.tournament.by_rules.alike import similarities
+        from engine.strategies.tournament.by_rules.role_set import roles_by_rules
+        from engine.strategies.tournament.safety.harm import refuses
+
+        alike = partial(similarities, embed=embed)
+        state = store.tournament(tournament_id) if tournament_id else None
+        user = state.user if state is not None else settings.user
+
+        def changed(aims: Aims) -> Sequence[ChangedGene]:
+            names = [Path(file).name for file in aims.files]
+            return changed_genes(records.store, records.artifacts, names, user)
+
+        def at_hand(aims: Aims) -> DataAtHand:
+            return DataAtHand(plans.corrections.profile([Path(file) for file in aims.files]) if aims.files else ())
+
+        if not any(models.roster.values()):
+            roles = roles_by_rules(knowledge, changed=changed, at_hand=at_hand)
+            return _cast(roles, tester=tester, likeness=alike, refuses=refuses(), reads=roles.supervisor.plan)
+        from engine.agents.by_models import ByModels
+        from engine.strategies.tournament.by_models.role_set import roles_by_models
+
+        def scope(_: str) -> Scope:
+            return Scope(run_id=tournament_id, user=user, emit=records.log.emit, cancel=cancel)
+
+        made = roles_by_models(
+            ByModels(models, scope),
+            knowledge,
+            run_id=tournament_id,
+            turns=state.bounds.debate_turns if state is not None else Bounds().debate_turns,
+            changed=changed,
+            at_hand=at_hand,
+            with_texts=bool(state is not None and state.aims.literature),
+        )
+
+        def spent() -> tuple[int, float]:
+            totals = models.totals(tournament_id)
+            return totals.calls, totals.usd
+
+        return _cast(made.roles, tester=tester, likeness=alike, refuses=made.refuses, spent=spent)
 
     # A queue of its own: a tournament waits for the runs of its tests, which must not wait for it.
     queue = RunQueue(workers=settings.parallel_runs, size=settings.queue_size)
     return Tournaments(store, cast_of, records.clock, records.ids, records.log.emit, queue, records.user)
+
+
+def _cast(roles: RoleSet, **more: Any) -> Cast:
+    return Cast(
+        judge=roles.judge, reviewer=roles.reviewer, makers=roles.makers, evolver=roles.evolver,
+        meta_reviewer=roles.meta_reviewer, supervisor=roles.supervisor, **more,
+    )  # fmt: skip
 
 
 Roster = dict[Role, tuple[Target, ...]]

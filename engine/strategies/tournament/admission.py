@@ -57,6 +57,8 @@ def admitted(aims: Aims, cast: Cast) -> Aims:
             "There is nothing that could make hypotheses: no knowledge graph, no model, and none of yours.",
             advice="Give hypotheses of your own, import a graph (`biodesk kg import`), or name a model.",
         )
+    if not aims.seeds:
+        cast.reads(aims)
     return aims
 
 

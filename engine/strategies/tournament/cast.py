@@ -32,6 +32,8 @@ class Cast:
     likeness: Likeness = field(default=likeness_of_words)
     refuses: Callable[[str], str] = field(default=lambda _: "")
     """Returns why a goal or a hypothesis asks for harm, or ""."""
+    reads: Callable[[Aims], object] = field(default=lambda _: None)
+    """Raises a `UserError` where nothing can be made of a goal, said before the start when no hypothesis is given."""
     spent: Callable[[], tuple[int, float]] | None = None
     """Returns calls and dollars that the models of this tournament have used so far, where models are asked. Without
     it, what the roles were asked for is counted."""
