@@ -117,7 +117,7 @@ def _measured(
     total = np.zeros(paths.shape)
     kinds = metapaths(left, TREATS.start, TREATS.end, inner=INNER)
     for _, counts in PathCounts(left).all(kinds):
-        total += counts / (counts.mean() or 1.0)
+        total += counts.toarray() / (counts.mean() or 1.0)
     links = np.bincount(np.concatenate([left.heads, left.tails]), minlength=len(left.node_types))
     ways = {
         "the model": paths + degrees,

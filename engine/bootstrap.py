@@ -58,6 +58,7 @@ from engine.steps.ending import Ending
 from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
+from engine.strategies.mcts.strategy import SearchStrategy
 from engine.strategies.proposing import Proposing
 from engine.strategies.react.loop import by_words
 from engine.strategies.react.sources import all_lookups
@@ -240,7 +241,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         queue=queue,
         locks=locks,
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
-        proposing=Proposing(records, corrections, router, react, maker),
+        proposing=Proposing(records, corrections, router, react, SearchStrategy(knowledge), maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps, shelf),
         ending=Ending(
             records, registry, knowledge.claims, remembering, finder.forget_usage, models.usage, agents.reading

@@ -32,6 +32,7 @@ from engine.steps.ending import Ending
 from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
+from engine.strategies.mcts.strategy import SearchStrategy
 from engine.strategies.proposing import Proposing
 from engine.strategies.react.sources import all_lookups
 from engine.strategies.react.strategy import ReactStrategy
@@ -73,7 +74,7 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
         queue=queue,
         locks=locks,
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
-        proposing=Proposing(records, corrections, Router(), react, maker),
+        proposing=Proposing(records, corrections, Router(), react, SearchStrategy(knowledge), maker),
         strategy=DagStrategy(records, executor, workers=1),
         ending=Ending(
             records,

@@ -17,6 +17,7 @@ from engine.domain.results import Route, RunRecord
 from engine.errors import PlanError
 from engine.runs.inputs import keep_inputs
 from engine.runs.records import RunRecords
+from engine.strategies.mcts.strategy import SearchStrategy
 from engine.strategies.react.strategy import ReactStrategy
 
 _log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class Proposing:
     corrections: Corrections
     router: Router
     react: ReactStrategy
+    search: SearchStrategy
     maker: PlanMaker
 
     def propose(self, record: RunRecord, strategy: str) -> tuple[RunRecord, TaskDag | Report]:
@@ -43,12 +45,17 @@ class Proposing:
         run_id = record.run_id
         record = self.records.update(self.records.stored(run_id), status="planning")
         profiles = self.corrections.profile([Path(path) for path in record.data])
-        told = self.react.at_once(record, profiles) if strategy != "dag" else None
-        chosen = self.router.route(record.question, profiles, forced=strategy, told=told is not None)
+        sought = self.search.at_once(record.question) if strategy == "auto" and not profiles else None
+        told = self.react.at_once(record, profiles) if strategy not in ("dag", "mcts") and sought is None else None
+        chosen = self.router.route(
+            record.question, profiles, forced=strategy, told=told is not None, sought=sought is not None
+        )
         kept = {"route": chosen, "profiles_sha256": self.records.keep_profiles(profiles)}
         record = self.records.update(record, RouteChosen(run_id=run_id, route=chosen), **kept)
-        if told is not None:
-            return record, told
+        if (at_once := sought or told) is not None:
+            return record, at_once
+        if chosen.strategy == "mcts" and (answer := self.search.answer(record.question)) is not None:
+            return record, answer
         if strategy == "react":
             return record, self._looked_up(record, profiles)
         try:

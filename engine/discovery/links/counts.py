@@ -21,6 +21,8 @@ from engine.discovery.links.typed import Metapath, MetaStep, TypedEdges
 
 DAMPING = 0.5
 """As in Himmelstein et al (2017); 0.4 in their paper of 2015."""
+_NOTHING = 1e-14
+"""What rounding leaves where all walks were taken off."""
 
 
 class PathCounts:
@@ -32,12 +34,11 @@ class PathCounts:
         self._damping = damping
         self._damped: dict[MetaStep, Any] = {}
 
-    def all(
-        self, paths: Iterable[Metapath], columns: np.ndarray | None = None
-    ) -> Iterator[tuple[Metapath, np.ndarray]]:
-        """Yield the counts of each metapath: nodes of its first type by nodes of its last.
+    def all(self, paths: Iterable[Metapath], columns: np.ndarray | None = None) -> Iterator[tuple[Metapath, Any]]:
+        """Yield the counts of each metapath, a sparse matrix: nodes of its first type by nodes of its last.
 
-        Metapaths of one ending share their products, so they come ordered by it.
+        Metapaths of one ending share their products, so they come ordered by it. A node is never counted with itself
+        right; whoever asks within one type leaves the diagonal out.
 
         Args:
             paths: the metapaths, of two or three steps, all with the same last type.
@@ -49,11 +50,8 @@ class PathCounts:
                 kept.pop()
             for length in range(len(kept) + 1, len(path) + 1):
                 step = self.damped(path[-length])
-                made = step @ kept[-1][1] if kept else step if columns is None else step[:, columns]
-                kept.append((path[-length:], made))
-            product = kept[-1][1]
-            product = product.toarray() if hasattr(product, "toarray") else product
-            yield path, product - self._repeating(path, columns)
+                kept.append((path[-length:], step @ kept[-1][1] if kept else _cut(step, columns)))
+            yield path, self._without_repeats(path, kept[-1][1], columns)
 
     def between(self, path: Metapath, row: int, column: int) -> list[tuple[float, tuple[int, ...]]]:
         """Return the paths of a metapath between two nodes: weight, and the places of its nodes in their types."""
@@ -89,20 +87,21 @@ class PathCounts:
             self._damped[step] = coo.tocsr()
         return self._damped[step]
 
-    def _repeating(self, path: Metapath, columns: np.ndarray | None) -> np.ndarray | float:
-        """Return what walks that meet a node twice add to the product, ends apart."""
+    def _without_repeats(self, path: Metapath, product: Any, columns: np.ndarray | None) -> Any:
+        """Return a product without the walks that meet a node twice, ends apart."""
         kinds = [path[0].start, *(step.end for step in path)]
-        if len(path) == 2:
-            return 0.0
+        if len(path) == 2 or not (kinds[0] == kinds[2] or kinds[1] == kinds[3]):
+            return product
         first, second, third = (self.damped(step) for step in path)
-        taken: Any = 0.0
         if kinds[0] == kinds[2]:
-            taken = taken + _dense(_cut(third, columns)) * _there_and_back(first, second)[:, None]
+            product = product - _cut(_diagonal(_there_and_back(first, second)) @ third, columns)
         if kinds[1] == kinds[3]:
-            taken = taken + _dense(_cut(_scaled(first, _there_and_back(second, third)), columns))
+            product = product - _cut(first @ _diagonal(_there_and_back(second, third)), columns)
         if kinds[0] == kinds[2] and kinds[1] == kinds[3]:  # taken off twice
-            taken = taken - _dense(_cut(first * second.T * third, columns))
-        return taken
+            product = product + _cut(first * second.T * third, columns)
+        product.data[product.data < _NOTHING] = 0.0
+        product.eliminate_zeros()
+        return product
 
 
 def _there_and_back(there: Any, back: Any) -> np.ndarray:
@@ -110,15 +109,11 @@ def _there_and_back(there: Any, back: Any) -> np.ndarray:
     return np.asarray((there * back.T).sum(axis=1)).ravel()
 
 
-def _scaled(matrix: Any, factors: np.ndarray) -> Any:
+def _diagonal(values: np.ndarray) -> Any:
     from scipy.sparse import diags_array
 
-    return matrix @ diags_array(factors).tocsr()
+    return diags_array(values).tocsr()
 
 
 def _cut(matrix: Any, columns: np.ndarray | None) -> Any:
     return matrix if columns is None else matrix[:, columns]
-
-
-def _dense(matrix: Any) -> np.ndarray:
-    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)

@@ -12,7 +12,7 @@ calibration on what was left out are this module's own.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from engine.discovery.links.calibration import Calibration, LinkQuality, calibra
 from engine.discovery.links.counts import DAMPING, PathCounts
 from engine.discovery.links.logistic import fit_nonnegative
 from engine.discovery.links.prior import prior_log_odds
-from engine.discovery.links.typed import Metapath, MetaStep, TypedEdges, metapaths
+from engine.discovery.links.typed import Metapath, MetaStep, TypedEdges, metapaths, turned
 
 FOLDS = 5
 LEAST_LINKS = 20
@@ -71,8 +71,14 @@ class LinkModel:
         at = {path: (weight, scale) for path, weight, scale in zip(self.paths, self.weights, self.scales, strict=True)}
         for path, counts in PathCounts(edges, self.damping).all(self.paths, columns):
             weight, scale = at[path]
-            paths += weight * np.arcsinh(counts / scale)
+            some = counts.tocoo()
+            paths[some.coords] += weight * np.arcsinh(some.data / scale)
         return paths, degrees
+
+    def turned(self, edges: TypedEdges) -> LinkModel:
+        """Return the same model asked from the other end: its first type is this one's last."""
+        (relation,) = turned((self.relation,), edges.symmetric)
+        return replace(self, relation=relation, paths=[turned(path, edges.symmetric) for path in self.paths])
 
     def probability(self, score: np.ndarray) -> np.ndarray:
         """Return the probability that pairs of these scores are links that the graph was not told of.
@@ -136,7 +142,7 @@ def _sampled(
     chance: np.random.Generator,
 ) -> _Sample:
     """Count paths of hidden links and of unlinked pairs, fold by fold."""
-    matrix = edges.matrix(relation)
+    known_links = int(edges.matrix(relation).nnz)
     linked = _linked(edges, relation, columns)
     free = linked.size - int(linked.sum())
     first, last = edges.members(relation.start), edges.members(relation.end)
@@ -148,9 +154,11 @@ def _sampled(
         places = np.concatenate([np.searchsorted(columns, hidden[1]), unlinked[1]])
         left = edges.without(first[hidden[0]], last[hidden[1]], relation.edge)
         prior = pair_prior(left, relation, columns)[rows, places]
-        counts = {path: made[rows, places] for path, made in PathCounts(left, damping).all(paths, columns)}
+        counts = {
+            path: np.asarray(made[rows, places]).ravel() for path, made in PathCounts(left, damping).all(paths, columns)
+        }
         features = np.stack([prior, *(counts[path] for path in paths)], axis=1)
-        share = known.shape[1] / matrix.nnz  # of the links only some may be learned from
+        share = known.shape[1] / known_links  # of the links only some may be learned from
         weight = np.r_[np.ones(hidden.shape[1]), np.full(unlinked.shape[1], share * free / UNLINKED)]
         parts.append((features, np.r_[np.ones(hidden.shape[1]), np.zeros(unlinked.shape[1])], weight))
     folds = np.repeat(np.arange(FOLDS), [len(part[1]) for part in parts])

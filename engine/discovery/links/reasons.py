@@ -34,7 +34,7 @@ class LinkReasons:
     without_best: float
     """The probability without the best path."""
     paths: list[ReasonPath]
-    """Best first."""
+    """Best first; along the same nodes there is one, by the edges that give most."""
     count: int
     """All paths of the metapaths that have a weight."""
 
@@ -42,7 +42,8 @@ class LinkReasons:
 def reasons(edges: TypedEdges, model: LinkModel, first: int, last: int, most: int = MOST_PATHS) -> LinkReasons:
     """Return what speaks for a link between two nodes.
 
-    A metapath gives `weight * asinh(count / scale)`; each of its paths has its part of the count.
+    A metapath gives `weight * asinh(count / scale)`; each of its paths has its part of the
+    count. Paths along the same nodes over edges of several types are one.
 
     Args:
         edges: the graph.
@@ -53,31 +54,34 @@ def reasons(edges: TypedEdges, model: LinkModel, first: int, last: int, most: in
     """
     counts = PathCounts(edges, model.damping)
     row, column = int(edges.places[first]), int(edges.places[last])
-    found: list[tuple[float, float, Metapath, tuple[int, ...]]] = []  # given, lost without it, kind, nodes
-    total, number = 0.0, 0
-    for path, scale, weight in zip(model.paths, model.scales, model.weights, strict=True):
-        ways = counts.between(path, row, column)
-        whole = sum(value for value, _ in ways)
-        given = float(weight * np.arcsinh(whole / scale))
-        total += given
-        number += len(ways)
-        for value, places in sorted(ways, reverse=True)[:most]:
-            lost = given - float(weight * np.arcsinh(max(whole - value, 0.0) / scale))
-            found.append((given * value / whole, lost, path, places))
-    found.sort(key=lambda one: (-one[0], one[2], one[3]))
+    ways: dict[tuple[int, ...], dict[Metapath, float]] = {}  # nodes -> what each kind of path along them counts
+    wholes: dict[Metapath, float] = {}
+    for path in model.paths:
+        for value, places in counts.between(path, row, column):
+            ways.setdefault(_numbers(edges, path, places), {})[path] = value
+            wholes[path] = wholes.get(path, 0.0) + value
+
+    def given(path: Metapath, count: float) -> float:
+        place = model.paths.index(path)
+        return float(model.weights[place] * np.arcsinh(max(count, 0.0) / model.scales[place]))
+
+    parts = {path: given(path, whole) for path, whole in wholes.items()}
+    worth = {nodes: sum(parts[path] * v / wholes[path] for path, v in kinds.items()) for nodes, kinds in ways.items()}
+    best = sorted(worth, key=lambda nodes: (-worth[nodes], nodes))[:most]
+    total = sum(parts.values())
     prior = float(pair_prior(edges, model.relation, np.array([column]))[row, 0])
     score = total + model.prior_weight * prior
-    left = score - found[0][1] if found else score
-    chances = model.probability(np.array([score, left]))
+    lost = sum(parts[path] - given(path, wholes[path] - v) for path, v in ways[best[0]].items()) if best else 0.0
+    chances = model.probability(np.array([score, score - lost]))
     return LinkReasons(
         probability=float(chances[0]),
         prior=float(1 / (1 + np.exp(-prior))),
         without_best=float(chances[1]),
         paths=[
-            ReasonPath(metapath=path, nodes=_numbers(edges, path, places), share=given / total)
-            for given, _, path, places in found[:most]
+            ReasonPath(metapath=max(ways[nodes], key=lambda path: parts[path]), nodes=nodes, share=worth[nodes] / total)
+            for nodes in best
         ],
-        count=number,
+        count=len(ways),
     )
 
 

@@ -27,6 +27,16 @@ class MetaStep:
 Metapath = tuple[MetaStep, ...]
 
 
+def turned(path: Metapath, symmetric: frozenset[int]) -> Metapath:
+    """Return a way walked from its other end; `symmetric` are the codes of edge types without a direction."""
+    return tuple(
+        MetaStep(
+            step.end, step.edge, step.start, step.start == step.end and step.edge not in symmetric and not step.back
+        )
+        for step in reversed(path)
+    )
+
+
 @dataclass(frozen=True)
 class TypedEdges:
     """A graph in arrays: nodes are numbers with a type each, edges join two of them (see `GraphView`)."""
