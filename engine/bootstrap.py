@@ -40,6 +40,7 @@ from engine.ports.models.calls import ModelCallStore
 from engine.ports.models.chat import ChatProvider, ModelAddress, Role
 from engine.ports.profiler import Profiler
 from engine.ports.sandbox import Limits, Sandbox
+from engine.ports.search_trees import SearchTrees
 from engine.ports.system import Clock, IdSource
 from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder
@@ -58,6 +59,7 @@ from engine.steps.ending import Ending
 from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
+from engine.strategies.mcts.kept_search import KeptSearches
 from engine.strategies.mcts.strategy import SearchStrategy
 from engine.strategies.proposing import Proposing
 from engine.strategies.react.loop import by_words
@@ -75,6 +77,8 @@ from storage.models.calls import DuckModelCalls
 from storage.models.twin import ModelCallsTwin
 from storage.runs.artifacts import FileArtifacts
 from storage.runs.corrections import DuckCorrections
+from storage.runs.search_trees import DuckSearchTrees
+from storage.runs.search_trees_twin import SearchTreesTwin
 from storage.runs.store import DuckRunStore
 from storage.tools.catalogues import DuckCatalogues
 from storage.tools.written import DuckWritten
@@ -139,6 +143,7 @@ class EngineParts:
     memory: Memory
     models: Models
     finder: ToolFinder
+    trees: SearchTrees
     orchestrator: Orchestrator
     beside: Beside
 
@@ -236,12 +241,15 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     maker = PlanMaker(planner, memory, finder, registry, store, agents.reader)
     router = Router(embeddings.embedder.embed if embeddings else None, agents.opinion)
     react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner), agents.driver or by_words)
+    trees = SearchTreesTwin() if read_only else DuckSearchTrees(database)
+    seconds = {spec.name: spec.seconds for spec in registry}
+    search = SearchStrategy(knowledge, KeptSearches(trees, clock), planner, lambda tool: seconds.get(tool, 5.0))
     orchestrator = Orchestrator(
         records=records,
         queue=queue,
         locks=locks,
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
-        proposing=Proposing(records, corrections, router, react, SearchStrategy(knowledge), maker),
+        proposing=Proposing(records, corrections, router, react, search, maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps, shelf),
         ending=Ending(
             records, registry, knowledge.claims, remembering, finder.forget_usage, models.usage, agents.reading
@@ -251,6 +259,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     def forget(run_id: str) -> None:
         remembering.forget(run_id)
         models.forget_answers(run_id)
+        trees.forget(run_id)
 
     if not read_only:
         mark_interrupted(records, workspace.runs)
@@ -270,6 +279,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         memory=memory,
         models=models,
         finder=finder,
+        trees=trees,
         orchestrator=orchestrator,
         beside=Beside(
             queue=queue,

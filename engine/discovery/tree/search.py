@@ -1,9 +1,10 @@
 """Monte Carlo tree search: from what was found so far to the choice that is tried next, again and again.
 
 Each simulation goes down the tree by PUCT (value so far, plus the prior where visits are few), adds one state, and goes
-on from there by chance, weighed by priors, to an end, which is looked at once in all. What is known to be explored to
-its last end is not entered again. Everything depends on the space, the ways and the seed, never on time: a search that
-is begun again with the ends that were looked at before does the same and looks at none of them twice.
+on from there, mostly by the largest prior, else by chance weighed by priors, to an end, which is looked at once in all.
+What is known to be explored to its last end is not entered again. Everything depends on the space, the ways and the
+seed, never on time: a search that is begun again with the ends that were looked at before does the same and looks at
+none of them twice.
 
 Sources: Kocsis L, Szepesvari C (2006) ECML 282 (UCT); Rosin CD (2011) Ann Math Artif Intell 61:203 (PUCT); Coulom R
 (2007) ICGA J 30:198 (progressive widening); Chaslot G et al (2008) CG 60 (virtual loss); Childs BE et al (2008) CIG 389
@@ -172,14 +173,17 @@ class TreeSearch(Generic[State]):
         node.choices = list(pairs.values())
 
     def _to_an_end(self, node: SearchNode[State], chance: random.Random) -> State | None:
-        """Go on by chance, weighed by priors, and return the end that is reached, None where there is none."""
+        """Go straight on or by chance, weighed by priors; return the end that is reached, None where there is none."""
         state, key = node.state, node.key
         while not self.space.is_end(state):
             choices = self._choices(state, key)
             choices = [c for c in choices if not ((n := self._nodes.get(self.space.key(c.state))) and n.done)]
             if not choices:
                 return None
-            state = chance.choices(choices, weights=[choice.prior for choice in choices])[0].state
+            if chance.random() < self.ways.straight:
+                state = max(choices, key=lambda choice: choice.prior).state
+            else:
+                state = chance.choices(choices, weights=[choice.prior for choice in choices])[0].state
             key = self.space.key(state)
         return state
 

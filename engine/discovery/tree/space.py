@@ -74,10 +74,12 @@ class SearchWays:
 
     exploration: float = 1.0
     """Weight of priors and rare visits in PUCT."""
-    widening: tuple[float, float] = (2.0, 0.5)
+    widening: tuple[float, float] = (4.0, 0.5)
     """Of a state visited n times the `a * n ^ b` choices with the largest priors are open (progressive widening)."""
     best_share: float = 0.5
     """A state counts as this share of the best end below it and the rest of the mean."""
+    straight: float = 0.8
+    """How often a way from a new state to an end takes the largest prior; else a choice is drawn."""
     parallel: int = 1
     """Ends that are looked at together. Choices under way count as visits worth nothing (virtual loss)."""
     seed: int = 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.discovery.tree.space import Choice
-from engine.domain.knowledge import EDGE_TYPES, NODE_CODE, EdgeType, GraphPath, NodeType
+from engine.domain.knowledge import EDGE_CODE, EDGE_TYPES, NODE_CODE, EdgeType, GraphPath, NodeType
 from engine.knowledge.graph.queries import RECORDS, hub_penalty
 from engine.knowledge.graph.view import GraphView
 
@@ -21,6 +21,7 @@ _NOT_PASSED = np.array(
 )
 """Types that join nothing: sharing a tissue or a file supports no link."""
 _NEGATIVE = (EdgeType.ABSENT_IN, EdgeType.CONTRAINDICATED_FOR)
+_NEGATIVE_CODES = np.array([EDGE_CODE[kind] for kind in _NEGATIVE])
 
 Way = tuple[int, ...]
 """Numbers of nodes, from the start on."""
@@ -81,7 +82,7 @@ class PathSpace:
 
     def value(self, state: Way) -> float:
         """Return what a way is worth: sure edges, specific nodes, few steps, nothing that a shorter way says."""
-        sure = [self.view.edges.confidences(self.view.rows_between(a, b)).max() for a, b in itertools.pairwise(state)]
+        sure = self.view.edges.confidences(np.array([self._surest(*pair) for pair in itertools.pairwise(state)]))
         inner = hub_penalty(self.view.nodes.degrees[np.array(state[1:-1], dtype=np.int64)])
         apart = [
             (a, b)
@@ -93,12 +94,14 @@ class PathSpace:
 
     def path(self, state: Way) -> GraphPath:
         """Return a way with its surest edges."""
-        rows = []
-        for a, b in itertools.pairwise(state):
-            between = self.view.rows_between(a, b)
-            rows.append(int(between[np.argmax(self.view.edges.confidences(between))]))
+        rows = [self._surest(*pair) for pair in itertools.pairwise(state)]
         nodes = [self.view.nodes.node(number) for number in state]
         return GraphPath(nodes=nodes, edges=self.view.edges.full(rows), score=round(self.value(state), 6))
+
+    def _surest(self, a: int, b: int) -> int:
+        rows = self.view.rows_between(a, b)
+        rows = rows[~np.isin(self.view.edges.codes[rows], _NEGATIVE_CODES)]
+        return int(rows[np.argmax(self.view.edges.confidences(rows))])
 
     def _may(self, state: Way, number: int, left: int) -> bool:
         if number in state:

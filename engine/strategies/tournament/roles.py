@@ -91,7 +91,9 @@ class Judge(Protocol):
 class Evolver(Protocol):
     """Rewrites hypotheses."""
 
-    def evolve(self, aims: Aims, guidance: Guidance, parents: Sequence[Hypothesis], how: Evolution, seed: int) -> Drafted:
+    def evolve(
+        self, aims: Aims, guidance: Guidance, parents: Sequence[Hypothesis], how: Evolution, seed: int
+    ) -> Drafted:
         """Return a new hypothesis; its parents stay.
 
         Raises:

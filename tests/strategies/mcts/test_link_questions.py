@@ -9,9 +9,13 @@ from engine.adapters.fakes import FrozenClock
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.errors import NotFoundError, PlanError, UserError
 from engine.knowledge.service import open_knowledge
+from engine.planning.planner import Planner
 from engine.strategies.mcts.asked import LinkAsked, link_asked
+from engine.strategies.mcts.kept_search import KeptSearches
 from engine.strategies.mcts.strategy import SearchStrategy
+from engine.toolbox.registry import builtin_tools
 from storage.graph.twin import GraphStoreTwin
+from storage.runs.search_trees_twin import SearchTreesTwin
 
 DRUG, GENE, DISEASE = NodeType.DRUG, NodeType.GENE, NodeType.DISEASE
 
@@ -73,6 +77,10 @@ def knowledge(tmp_path_factory):
     return open_knowledge(store, folder, FrozenClock(), starter_wanted=False)
 
 
+def strategy_of(knowledge):
+    return SearchStrategy(knowledge, KeptSearches(SearchTreesTwin(), FrozenClock()), Planner(builtin_tools()))
+
+
 def test_the_link_that_was_left_out_comes_first_with_its_path_and_what_denies_it(knowledge):
     table = knowledge.candidates.rank(DRUG, "morbus 3")
     first = table.candidates[0]
@@ -99,7 +107,7 @@ def test_asked_from_the_other_end_the_scores_are_the_same(knowledge):
 
 
 def test_an_answer_names_candidates_known_links_sources_and_its_limits(knowledge):
-    report = SearchStrategy(knowledge).answer("Which drugs might treat morbus 3?")
+    report = strategy_of(knowledge).answer("Which drugs might treat morbus 3?")
     text = " ".join(report.summary)
     assert "drugol 3" in text.split("Stated in the graph already")[0]
     assert "Against it: drugol 3 is contraindicated" in text
@@ -108,12 +116,12 @@ def test_an_answer_names_candidates_known_links_sources_and_its_limits(knowledge
 
 
 def test_two_named_entities_are_joined_by_ways(knowledge):
-    report = SearchStrategy(knowledge).answer("Why might drugol 3 affect morbus 3?")
+    report = strategy_of(knowledge).answer("Why might drugol 3 affect morbus 3?")
     assert any("GEN3" in line for line in report.summary)
 
 
 def test_unknown_and_ambiguous_names_are_asked_about(knowledge):
-    strategy = SearchStrategy(knowledge)
+    strategy = strategy_of(knowledge)
     assert strategy.at_once("Which drugs might treat blorbosis?") is None
     with pytest.raises(PlanError, match="no entity 'blorbosis'"):
         strategy.answer("Which drugs might treat blorbosis?")
