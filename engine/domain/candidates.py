@@ -14,7 +14,7 @@ class SupportingPath(Value):
     """What it gives of all that paths give this candidate, 0 to 1."""
 
 
-class Candidate(Value):
+class LinkCandidate(Value):
     """A node that may be linked."""
 
     node: Node
@@ -55,7 +55,7 @@ class CandidateTable(Value):
     of: Node
     sought: NodeType
     relation: EdgeType
-    candidates: list[Candidate]
+    candidates: list[LinkCandidate]
     known: list[Node]
     """Those that the graph states; none of them is a candidate."""
     scored: int

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.knowledge.candidates.fitted import FittedLinks
-from engine.knowledge.candidates.ranking import Candidates
+from engine.knowledge.candidates.ranking import LinkRanking
 from engine.knowledge.entities import Entities
 from engine.knowledge.grounding.checker import ClaimChecker
 from engine.knowledge.importing import GraphSources
@@ -31,7 +31,7 @@ class KnowledgeBase:
     """What is stated of entities."""
     claims: ClaimChecker
     """What the graph says of claims."""
-    candidates: Candidates
+    candidates: LinkRanking
     """Links that it lacks."""
     sources: GraphSources
     """Who states what: imports, what runs teach, what is taken back."""
@@ -55,6 +55,6 @@ def open_knowledge(store: GraphStore, folder: Path, clock: Clock, *, starter_wan
         entities=entities,
         reading=GraphReading(graph, entities),
         claims=ClaimChecker(graph, recognising),
-        candidates=Candidates(entities, FittedLinks(graph)),
+        candidates=LinkRanking(entities, FittedLinks(graph)),
         sources=GraphSources(graph, recognising),
     )

@@ -12,7 +12,7 @@ from engine.discovery.links.calibration import LinkQuality
 from engine.discovery.links.model import LinkModel
 from engine.discovery.links.reasons import LinkReasons, reasons
 from engine.discovery.links.typed import TypedEdges
-from engine.domain.candidates import Candidate, CandidateTable, LinkFit, SupportingPath
+from engine.domain.candidates import CandidateTable, LinkCandidate, LinkFit, SupportingPath
 from engine.domain.knowledge import EDGE_TYPES, EdgeType, GraphPath, NodeType
 from engine.knowledge.candidates.against import against, beside
 from engine.knowledge.candidates.fitted import FittedGraph, FittedLinks
@@ -25,7 +25,7 @@ PATHS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class LinkRanking:
     """Links that the newest graph lacks. Methods may be called from any thread."""
 
     entities: Entities
@@ -89,10 +89,10 @@ def _ranked(edges: TypedEdges, model: LinkModel, number: int) -> tuple[np.ndarra
     return members[order[free[order]]], chances, members[linked]
 
 
-def _candidate(fitted: FittedGraph, first: int, last: int, kind: EdgeType, most: int) -> Candidate:
+def _candidate(fitted: FittedGraph, first: int, last: int, kind: EdgeType, most: int) -> LinkCandidate:
     view = fitted.view
     why: LinkReasons = reasons(fitted.edges, fitted.model, first, last, most)
-    return Candidate(
+    return LinkCandidate(
         node=view.nodes.node(first),
         probability=round(why.probability, 4),
         prior=round(why.prior, 4),

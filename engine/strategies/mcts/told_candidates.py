@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.domain.candidates import Candidate, CandidateTable
+from engine.domain.candidates import CandidateTable, LinkCandidate
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.knowledge import GraphPath, Node
 from engine.domain.report import Report
@@ -56,7 +56,7 @@ def paths_report(
     return _with_sources(told_report(question, lines, (), [*limits, _holds(knowledge)]), paths, knowledge)
 
 
-def _sentence(place: int, one: Candidate) -> str:
+def _sentence(place: int, one: LinkCandidate) -> str:
     ways = "; ".join(f"{way.path.line} ({way.share:.0%})" for way in one.paths)
     against = f" Against it: {' '.join(one.against)}" if one.against else " The graph states nothing against it."
     beside = f" {' '.join(one.beside)}" if one.beside else ""
@@ -67,7 +67,7 @@ def _sentence(place: int, one: Candidate) -> str:
     )
 
 
-def _finding(place: int, one: Candidate) -> Finding:
+def _finding(place: int, one: LinkCandidate) -> Finding:
     values = [("probability", one.probability), ("by_degrees", one.prior), ("without_best_path", one.without_best)]
     return Finding(
         id=f"candidate_{place}",
