@@ -63,7 +63,7 @@ def main() -> None:
     notes: list[str] = []
     with tempfile.TemporaryDirectory(prefix="biodesk-bench-") as folder:
         here = Path(folder)
-        hetionet = _hetionet()
+        hetionet = hetionet_folder()
         if hetionet is not None:
             _measure("hetionet_train", _read_hetionet(hetionet), here, options.rounds, rows, targets)
         else:
@@ -309,7 +309,8 @@ def _simulate() -> Iterator[NodeRows | EdgeRows]:
         yield EdgeRows(ends[0][part].tolist(), types, ends[1][part].tolist(), relations, [None] * len(types))
 
 
-def _hetionet() -> Path | None:
+def hetionet_folder() -> Path | None:
+    """Return where the sample of Hetionet is, None when it is not at hand."""
     given = os.environ.get("BIODESK_BENCH_DATA", "")
     root = Path(given).expanduser() if given else ROOT.parent / "shared" / "data"
     folder = root / "hetionet_train"

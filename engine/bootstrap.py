@@ -44,6 +44,7 @@ from engine.ports.models.calls import ModelCallStore
 from engine.ports.models.chat import ChatProvider, ModelAddress, Role
 from engine.ports.profiler import Profiler
 from engine.ports.sandbox import Limits, Sandbox
+from engine.ports.search_trees import SearchTrees
 from engine.ports.system import Clock, IdSource
 from engine.retrieval.indexes.embedding_cache import CachedEmbeddings
 from engine.retrieval.service import ToolFinder
@@ -62,6 +63,8 @@ from engine.steps.ending import Ending
 from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
+from engine.strategies.mcts.kept_search import KeptSearches
+from engine.strategies.mcts.strategy import SearchStrategy
 from engine.strategies.proposing import Proposing
 from engine.strategies.react.loop import by_words
 from engine.strategies.react.sources import all_lookups
@@ -82,6 +85,8 @@ from storage.models.calls import DuckModelCalls
 from storage.models.twin import ModelCallsTwin
 from storage.runs.artifacts import FileArtifacts
 from storage.runs.corrections import DuckCorrections
+from storage.runs.search_trees import DuckSearchTrees
+from storage.runs.search_trees_twin import SearchTreesTwin
 from storage.runs.store import DuckRunStore
 from storage.tools.catalogues import DuckCatalogues
 from storage.tools.written import DuckWritten
@@ -151,6 +156,7 @@ class EngineParts:
     memory: Memory
     models: Models
     finder: ToolFinder
+    trees: SearchTrees
     orchestrator: Orchestrator
     tournaments: Tournaments
     beside: Beside
@@ -252,12 +258,15 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     router = Router(embeddings.embedder.embed if embeddings else None, agents.opinion)
     react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner), agents.driver or by_words)
     plans = PlanDesk(records, queue, locks, corrections, maker, registry)
+    trees = SearchTreesTwin() if read_only else DuckSearchTrees(database)
+    seconds = {spec.name: spec.seconds for spec in registry}
+    search = SearchStrategy(knowledge, KeptSearches(trees, clock), planner, lambda tool: seconds.get(tool, 5.0))
     orchestrator = Orchestrator(
         records=records,
         queue=queue,
         locks=locks,
         plans=plans,
-        proposing=Proposing(records, corrections, router, react, maker),
+        proposing=Proposing(records, corrections, router, react, search, maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps, shelf),
         ending=Ending(
             records, registry, knowledge.claims, remembering, finder.forget_usage, models.usage, agents.reading
@@ -268,6 +277,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     def forget(run_id: str) -> None:
         remembering.forget(run_id)
         models.forget_answers(run_id)
+        trees.forget(run_id)
 
     embed = embeddings.embedder.embed if embeddings else None
     tournaments = make_tournaments(settings, DuckHypotheses(database), orchestrator, knowledge, models, embed)
@@ -290,6 +300,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         memory=memory,
         models=models,
         finder=finder,
+        trees=trees,
         orchestrator=orchestrator,
         tournaments=tournaments,
         beside=Beside(

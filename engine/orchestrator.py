@@ -177,7 +177,8 @@ class Orchestrator:
             elif self.records.store.plan(run_id) is not None:
                 self.records.update(record, status="awaiting_approval")
             else:
-                self._enqueue(record, self._from_question)
+                forced = record.route.strategy if record.route and record.route.method == "forced" else "auto"
+                self._enqueue(record, lambda record, cancel: self._from_question(record, cancel, forced))
 
     def _resumable(self, run_id: str) -> RunRecord:
         record = self.records.stored(run_id)

@@ -353,6 +353,24 @@ MIGRATIONS: tuple[Migration, ...] = (
             """,
         ),
     ),
+    Migration(
+        13,
+        "m0013_search_trees",
+        (
+            # A row a state of a search, and a row an end that it looked at.
+            """
+            CREATE TABLE search_trees (
+                number BIGINT NOT NULL,
+                tree_id VARCHAR NOT NULL,
+                run_id VARCHAR NOT NULL,
+                kind VARCHAR NOT NULL,
+                version INTEGER NOT NULL,
+                payload JSON NOT NULL
+            )
+            """,
+            "CREATE TABLE search_ends (tree_id VARCHAR NOT NULL, key VARCHAR NOT NULL, value DOUBLE NOT NULL)",
+        ),
+    ),
 )
 
 _RECORD = """

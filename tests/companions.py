@@ -32,6 +32,8 @@ from engine.steps.ending import Ending
 from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
+from engine.strategies.mcts.kept_search import KeptSearches
+from engine.strategies.mcts.strategy import SearchStrategy
 from engine.strategies.proposing import Proposing
 from engine.strategies.react.sources import all_lookups
 from engine.strategies.react.strategy import ReactStrategy
@@ -41,6 +43,7 @@ from storage.memory.conversations_twin import ConversationsTwin
 from storage.memory.episodes_twin import EpisodesTwin
 from storage.memory.facts_twin import FactsTwin
 from storage.runs.corrections_twin import CorrectionsTwin
+from storage.runs.search_trees_twin import SearchTreesTwin
 from storage.tools.catalogues_twin import CataloguesTwin
 
 
@@ -67,13 +70,14 @@ def made_orchestrator(folder: Path, sandbox: Any, store: Any, artifacts: Any) ->
     corrections = Corrections(CorrectionsTwin(), LocalProfiler())
     maker = PlanMaker(planner, memory, finder, registry, store)
     react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner))
+    search = SearchStrategy(knowledge, KeptSearches(SearchTreesTwin(), clock), planner)
     executor = Executor(registry=registry, sandbox=sandbox, records=records, scratch=folder / "runs")
     return Orchestrator(
         records=records,
         queue=queue,
         locks=locks,
         plans=PlanDesk(records, queue, locks, corrections, maker, registry),
-        proposing=Proposing(records, corrections, Router(), react, maker),
+        proposing=Proposing(records, corrections, Router(), react, search, maker),
         strategy=DagStrategy(records, executor, workers=1),
         ending=Ending(
             records,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.api.calls import Calls, passed_on
+from engine.knowledge.candidates.ranking import LinkRanking
 from engine.knowledge.entities import Entities
 from engine.knowledge.graph.view import GraphView
 from engine.knowledge.grounding.checker import ClaimChecker
@@ -33,6 +34,7 @@ class KnowledgeCalls(Calls):
     common_neighbours = passed_on(GraphReading.common_neighbours, _READING)
     edges_between = passed_on(GraphReading.edges_between, _READING)
     subgraph = passed_on(GraphReading.subgraph, _READING)
+    candidates = passed_on(LinkRanking.rank, "knowledge.candidates")
     enrich = passed_on(GraphReading.enrich, _READING)
     check = passed_on(ClaimChecker.check, "knowledge.claims")
     preview = passed_on(GraphSources.preview, _SOURCES)

@@ -15,6 +15,7 @@ from engine.errors import DataError
 from engine.orchestrator import Orchestrator
 from engine.ports.artifacts import ArtifactStore
 from engine.ports.runs import RunArchive, RunStore
+from engine.ports.search_trees import SearchTrees
 from engine.reporting.forms.contents import image_bytes
 from engine.runs.deleting import Deleting
 from engine.runs.queue import RunQueue
@@ -38,6 +39,7 @@ class RunCalls(Calls):
     runs = passed_on(RunStore.runs, "records.store")
     damaged_runs = passed_on(RunArchive.damaged_runs, "records.store.archive")
     record = passed_on(RunRecords.newest, "records")
+    search_trees = passed_on(SearchTrees.of_run, "trees")
     artifact = passed_on(ArtifactStore.path, "records.artifacts")
     space = passed_on(Deleting.space, "beside.deleting")
     delete_runs = passed_on(Deleting.delete, "beside.deleting")

@@ -32,9 +32,12 @@ WAYS: dict[Strategy, str] = {
     "tournament": "a tournament of new hypotheses",
 }
 """Strategy -> what it gives, as it is said to people."""
-HERE: frozenset[Strategy] = frozenset({"react", "dag"})
+HERE: frozenset[Strategy] = frozenset({"react", "dag", "mcts"})
 """What this version carries out."""
-INSTEAD = "This version answers with a checked plan of steps on data (dag) or a look-up (react)."
+INSTEAD = (
+    "This version answers with a checked plan of steps on data (dag), a look-up (react) or a search for links that may "
+    "exist (mcts)."
+)
 _EFFORT: dict[Strategy, float] = {"react": 0.0, "dag": 0.0, "mcts": 0.4, "panel": 0.3, "tournament": 0.4}
 """What a strategy adds to the complexity of a task."""
 _FIELD, _MOST_FIELDS = 0.3, 2
@@ -71,6 +74,7 @@ class Router:
         *,
         forced: str = "auto",
         told: bool = False,
+        sought: bool = False,
         plans: bool = True,
     ) -> Route:
         """Return the strategy for a question with its reasons.
@@ -80,10 +84,14 @@ class Router:
             profiles: the files that came with it.
             forced: the strategy that a person has chosen, or `auto`.
             told: whether a look-up answers it already.
+            sought: whether a search for links that may exist answers it already.
             plans: False where it is known that no plan can be made of it on its files.
         """
         if forced != "auto":
             return by_name(question, forced, profiles)
+        if sought:
+            reasons = ["It asks for links that may exist, and the graph has what it names."]
+            return _made(question, "mcts", profiles, confidence=0.95, method="heuristic", reasons=reasons)
         found = shares(question, self.embed)
         each: list[tuple[Strategy, float]] = [(way, found.strategies[way]) for way in WAYS]
         likely = sorted(each, key=lambda item: -item[1])
@@ -112,7 +120,7 @@ def _by_evidence(
         other = f"The next is {WAYS[likely[1][0]]} ({likely[1][1]:.0%})."
         return worded, share, [said, *([other] if share < SURE else [])]
     came = f"{files} data file{'s' if files != 1 else ''} came with it."
-    if worded in HERE or share < CLEAR:
+    if worded in ("react", "dag") or share < CLEAR:
         return "dag", 0.95, ["The question asks for an analysis of data, which a checked plan of steps answers.", came]
     return "dag", 0.6, [came, f"But it {said[3:]}"]
 
@@ -159,7 +167,7 @@ def require_question(question: str, *, analysis: str = "", strategy: str = "auto
         what = next((f" ({way})" for name, way in WAYS.items() if name == strategy), "")
         message = f"The strategy {strategy!r}{what} is not available in this version."
         own = " `biodesk hypotheses run` begins a tournament of hypotheses." if strategy == "tournament" else ""
-        raise UserError(message, advice=f"{INSTEAD} Use --strategy auto, --strategy dag or --strategy react.{own}")
+        raise UserError(message, advice=f"{INSTEAD} Use --strategy auto, dag, react or mcts.{own}")
 
 
 def require_analysis(analysis: str) -> None:

@@ -290,6 +290,17 @@ class GraphPath(Value):
     score: float
     """0 to 1: product of the edges' confidences, lowered by every hub it passes."""
 
+    @property
+    def line(self) -> str:
+        """The path on one line, each edge pointing as it is stated, or neither way when it says the same in both."""
+        parts = [self.nodes[0].name]
+        for position, edge in enumerate(self.edges):
+            head = "" if edge.type in SYMMETRIC else ">"
+            forward = edge.source == self.nodes[position].id or not head
+            parts += [f"-[{edge.type.value}]-{head}" if forward else f"<-[{edge.type.value}]-"]
+            parts += [self.nodes[position + 1].name]
+        return " ".join(parts)
+
 
 class EnrichedNode(Value):
     """A neighbourhood that holds more of a list than chance would put there (hypergeometric, one-sided)."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.knowledge.candidates.fitted import FittedLinks
+from engine.knowledge.candidates.ranking import LinkRanking
 from engine.knowledge.entities import Entities
 from engine.knowledge.grounding.checker import ClaimChecker
 from engine.knowledge.importing import GraphSources
@@ -29,6 +31,8 @@ class KnowledgeBase:
     """What is stated of entities."""
     claims: ClaimChecker
     """What the graph says of claims."""
+    candidates: LinkRanking
+    """Links that it lacks."""
     sources: GraphSources
     """Who states what: imports, what runs teach, what is taken back."""
 
@@ -51,5 +55,6 @@ def open_knowledge(store: GraphStore, folder: Path, clock: Clock, *, starter_wan
         entities=entities,
         reading=GraphReading(graph, entities),
         claims=ClaimChecker(graph, recognising),
+        candidates=LinkRanking(entities, FittedLinks(graph)),
         sources=GraphSources(graph, recognising),
     )

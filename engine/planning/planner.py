@@ -108,6 +108,16 @@ class Planner:
             return list(dict.fromkeys(c.bound.spec.name for c in found if c.bound is not None))
         return []
 
+    def weighed(self, question: str, profiles: list[Profile]) -> dict[str, float]:
+        """Return analysis -> probability of what a question may ask for and a tool carries out, likeliest first.
+
+        Raises:
+            DataError: when none of the files can be used.
+        """
+        reading, data, _ = self._read(" ".join(question.split()), profiles, {})
+        every = self._catalogue.candidates(reading, data)
+        return {found.analysis.id: found.probability for found in every if found.bound is not None}
+
     def plan_told(
         self, question: str, profiles: list[Profile], told: ToldPlan, chosen: Choices | None = None
     ) -> PlanProposal:

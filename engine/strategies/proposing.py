@@ -17,9 +17,13 @@ from engine.domain.results import Route, RunRecord
 from engine.errors import PlanError
 from engine.runs.inputs import keep_inputs
 from engine.runs.records import RunRecords
+from engine.strategies.mcts.strategy import SearchStrategy
 from engine.strategies.react.strategy import ReactStrategy
 
 _log = logging.getLogger(__name__)
+_ON_DATA = ("react", "dag")
+_BUT = " other than links of the graph and plans on files"
+"""What of a strategy that is here is here."""
 _NO_FILES = "No data file came with the question, so nothing was computed: this is what the desk holds of it."
 
 _ELSEWHERE = {"tournament": "has a way of its own (`biodesk hypotheses run`)"}
@@ -34,6 +38,7 @@ class Proposing:
     corrections: Corrections
     router: Router
     react: ReactStrategy
+    search: SearchStrategy
     maker: PlanMaker
 
     def propose(self, record: RunRecord, strategy: str) -> tuple[RunRecord, TaskDag | Report]:
@@ -46,27 +51,45 @@ class Proposing:
         run_id = record.run_id
         record = self.records.update(self.records.stored(run_id), status="planning")
         profiles = self.corrections.profile([Path(path) for path in record.data])
-        told = self.react.at_once(record, profiles) if strategy != "dag" else None
-        chosen = self.router.route(record.question, profiles, forced=strategy, told=told is not None)
+        sought = self.search.at_once(record.question, run_id) if strategy == "auto" and not profiles else None
+        told = self.react.at_once(record, profiles) if strategy not in ("dag", "mcts") and sought is None else None
+        chosen = self.router.route(
+            record.question, profiles, forced=strategy, told=told is not None, sought=sought is not None
+        )
         kept = {"route": chosen, "profiles_sha256": self.records.keep_profiles(profiles)}
         record = self.records.update(record, RouteChosen(run_id=run_id, route=chosen), **kept)
-        if told is not None:
-            return record, told
+        if (at_once := sought or told) is not None:
+            return record, at_once
+        note = ""
+        if chosen.strategy == "mcts":
+            if (answer := self.search.answer(record.question, run_id)) is not None:
+                return record, answer
+            record, note = self._searched(record, profiles)
         if strategy == "react":
             return record, self._looked_up(record, profiles)
         try:
             proposal = self.maker.for_run(record, profiles)
         except PlanError as err:
             return self._instead(record, profiles, chosen, err)
-        return record, self._stored(record, proposal, _missing(chosen, "which "))
+        return record, self._stored(record, proposal, _missing(chosen, "which "), note)
 
-    def _stored(self, record: RunRecord, proposal: ProposedPlan, missing: str) -> TaskDag:
+    def _searched(self, record: RunRecord, profiles: list[Profile]) -> tuple[RunRecord, str]:
+        """Return a run's record with what a search among plans chose where nobody had chosen, and what to say of it."""
+        if record.analysis or record.chosen or not profiles:
+            return record, ""
+        best = self.search.best_plan(record, profiles)
+        if best is None:
+            return record, ""
+        return self.records.update(record, analysis=best.analysis, chosen=best.chosen), best.note
+
+    def _stored(self, record: RunRecord, proposal: ProposedPlan, missing: str, note: str = "") -> TaskDag:
         run_id = record.run_id
         for event in proposal.events(run_id):
             self.records.log.emit(event)
         told = f"The question is worded like one for {missing}: this is a plan on the data."
         warnings = [*([told] if missing else []), *proposal.plan.warnings]
-        plan = proposal.plan.model_copy(update={"version": 1, "warnings": warnings})
+        notes = [*([note] if note else []), *proposal.plan.notes]
+        plan = proposal.plan.model_copy(update={"version": 1, "warnings": warnings, "notes": notes})
         keep_inputs(plan, self.records.artifacts)
         self.records.log.with_plan(run_id, plan, PlanProposed(run_id=run_id, plan=plan))
         return plan
@@ -109,6 +132,7 @@ def _missing(chosen: Route, link: str = "") -> str:
     """Return what a question is surely worded for and is not given here, with where it is instead, or ""."""
     worded = chosen.worded_as or chosen.strategy
     sure = chosen.worded_as is not None or chosen.confidence >= SURE
-    if not sure or worded in HERE or chosen.method == "forced":
+    if not sure or worded in _ON_DATA or chosen.method == "forced":
         return ""
-    return f"{WAYS[worded]}, {link}{_ELSEWHERE.get(worded, 'is not in this version')}"
+    what = WAYS[worded] + (_BUT if worded in HERE else "")
+    return f"{what}, {link}{_ELSEWHERE.get(worded, 'is not in this version')}"

@@ -23,12 +23,11 @@ def a_profile(kind: DataType | None) -> Profile:
     return Profile(path="/f", name="f", format="csv", bytes=1, sha256="0" * 64, types=types, summary="")
 
 
-@pytest.mark.parametrize("strategy", ["mcts", "panel", "tournament", "anything"])
+@pytest.mark.parametrize("strategy", ["panel", "tournament", "anything"])
 def test_a_strategy_this_version_lacks_is_refused_by_name_with_what_is_done_instead(strategy):
     with pytest.raises(UserError, match=f"'{strategy}'.* is not available") as caught:
         require_question("Which genes differ?", strategy=strategy)
-    assert "--strategy dag" in caught.value.advice
-    assert "--strategy react" in caught.value.advice
+    assert "--strategy auto, dag, react or mcts" in caught.value.advice
 
 
 @pytest.mark.parametrize("strategy", sorted(HERE))
@@ -42,6 +41,10 @@ def test_data_raise_the_confidence_and_are_a_reason():
     assert (chosen.strategy, chosen.method) == ("dag", "heuristic")
     assert chosen.confidence > ROUTER.route(VAGUE).confidence
     assert "2 data files came with it." in chosen.reasons
+
+
+def test_what_a_search_for_links_answers_is_routed_to_it():
+    assert ROUTER.route("which drugs might treat gout?", sought=True).strategy == "mcts"
 
 
 def test_what_a_look_up_answers_is_routed_to_look_ups():

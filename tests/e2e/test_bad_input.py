@@ -94,7 +94,7 @@ def test_a_column_that_is_not_there_is_not_guessed(ask, growth_csv):
 
 
 def test_a_strategy_this_version_lacks_is_named(ask, growth_csv):
-    refused(ask("Is growth higher in treated?", growth_csv, options=("--strategy", "mcts")), "mcts", "--strategy dag")
+    refused(ask("Is growth higher in treated?", growth_csv, options=("--strategy", "panel")), "panel", "auto, dag")
 
 
 # ==== the direction of a comparison ====

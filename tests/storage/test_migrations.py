@@ -164,6 +164,15 @@ SCHEMA = {
         ("digest", "VARCHAR", False),
         ("payload", "JSON", False),
     ],
+    "search_ends": [("tree_id", "VARCHAR", False), ("key", "VARCHAR", False), ("value", "DOUBLE", False)],
+    "search_trees": [
+        ("number", "BIGINT", False),
+        ("tree_id", "VARCHAR", False),
+        ("run_id", "VARCHAR", False),
+        ("kind", "VARCHAR", False),
+        ("version", "INTEGER", False),
+        ("payload", "JSON", False),
+    ],
     "summaries": [
         ("conversation", "VARCHAR", False),
         ("place", "INTEGER", False),

@@ -46,7 +46,7 @@ def test_where_nothing_is_known_either_the_refusal_names_the_missing_strategy(en
     question = "Which combination of the nine knobs should we try next to get the best xqzzy within 20 trials?"
     record = engine.wait(engine.ask(question), 60)
     assert record.status == "failed"
-    assert "a search over many possible ways or candidates, is not in this version" in record.error
+    assert "candidates other than links of the graph and plans on files, is not in this version" in record.error
     assert "checked plan" in record.advice
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine.cli.know import show_candidates
 from engine.cli.know import show_graph as show
 from engine.cli.know.output import Counter, open_with, require_words
 from engine.cli.say import emit, say
@@ -66,6 +67,14 @@ def _path(graph: Any, options: argparse.Namespace) -> int:
         found = graph.paths(a.id, b.id, max_hops=options.max_hops, top=options.top)
     document = {"from": options.a, "to": options.b, "paths": [path.model_dump(mode="json") for path in found]}
     return emit(options, document, show.paths_text(found, options.a, options.b, options.max_hops))
+
+
+def _candidates(graph: Any, options: argparse.Namespace) -> int:
+    require_words(options.of, "an entity, by id or name")
+    (sought,) = _types([options.sought])
+    relation = next(iter(_edges([options.relation])), None) if options.relation else None
+    found = graph.candidates(sought, options.of, relation=relation, top=options.top)
+    return emit(options, found.model_dump(mode="json"), show_candidates.candidates_text(found))
 
 
 def _edges_between(graph: Any, options: argparse.Namespace) -> int:
@@ -257,4 +266,5 @@ _KG: dict[str, Callable[[Any, argparse.Namespace], int]] = {
     "taught": _taught,
     "remove": _remove,
     "enrich": _enrich,
+    "candidates": _candidates,
 }

@@ -95,12 +95,7 @@ def neighbourhood_text(found: Any) -> str:
 
 def path_line(path: Any) -> str:
     """Return a path on one line, each edge pointing as it is stated, or neither way when it says the same in both."""
-    parts = [path.nodes[0].name]
-    for position, edge in enumerate(path.edges):
-        forward = edge.source == path.nodes[position].id
-        arrow = f"-[{edge.type.value}]-{_head(edge)}" if forward or not _head(edge) else f"<-[{edge.type.value}]-"
-        parts += [arrow, path.nodes[position + 1].name]
-    return " ".join(parts)
+    return path.line
 
 
 def paths_text(found: list[Any], a: str, b: str, longest: int) -> str:

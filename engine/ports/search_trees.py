@@ -1,0 +1,36 @@
+"""Where search trees are kept, so that a search goes on where it was killed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from engine.domain.search_tree import SearchTree
+
+
+class SearchTrees(Protocol):
+    """Searches and the ends they looked at. All methods may be called from any thread."""
+
+    def save(self, tree: SearchTree) -> None:
+        """Keep a search in its newest state."""
+        ...
+
+    def tree(self, tree_id: str) -> SearchTree | None:
+        """Return a search, None when there is none of the id."""
+        ...
+
+    def of_run(self, run_id: str) -> list[SearchTree]:
+        """Return the searches of a run, oldest first."""
+        ...
+
+    def looked_at(self, tree_id: str, values: Mapping[str, float]) -> None:
+        """Keep what ends are worth (key -> value), all or none, before anything is made of them."""
+        ...
+
+    def values(self, tree_id: str) -> dict[str, float]:
+        """Return key -> value of the ends that a search looked at."""
+        ...
+
+    def forget(self, run_id: str) -> None:
+        """Remove the searches of a run with all their ends."""
+        ...

@@ -1,0 +1,1 @@
+"""The strategy `mcts`: a search among many candidates or many possible plans."""

@@ -1,0 +1,142 @@
+"""Plans of a question as a space of choices: which analysis answers it, then one answer for each thing the plan asks.
+
+Nothing is planned here: every state is handed to the planner, so that the best of them is an ordinary plan that
+type-checks. What the planner refuses is an end that is worth nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.discovery.tree.space import Choice
+from engine.domain.plan import OpenQuestion, TaskDag
+from engine.errors import EngineError
+
+MOST_ANALYSES, MOST_BOUND, MOST_CHOICES = 6, 4, 6
+LEAST = 0.01
+"""An analysis less probable than this share of the likeliest is not tried."""
+_PROPOSED = 1.0
+"""Prior of what the planner proposes itself, beside 0.5 shared by the other answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialPlan:
+    """An analysis and what was chosen for it so far."""
+
+    analysis: str = ""
+    chosen: tuple[tuple[str, str, str], ...] = ()
+    """(question, tool.parameter, value as JSON), in the order in which they were settled."""
+
+    def by_tool(self) -> dict[str, dict[str, Any]]:
+        """Return tool -> parameter -> value, as the planner takes it; what stays as proposed is not in it."""
+        found: dict[str, dict[str, Any]] = {}
+        for _, place, value in self.chosen:
+            if value:
+                tool, _, param = place.partition(".")
+                found.setdefault(tool, {})[param] = json.loads(value)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanWorth:
+    """What a plan's value is made of; the shares are summed with these weights."""
+
+    fit: float = 0.4
+    """How probable the analysis is beside the likeliest."""
+    coverage: float = 0.25
+    """Requests of the question that it answers."""
+    settled: float = 0.15
+    """One by the questions that keep it from running, and one more."""
+    sound: float = 0.1
+    """One by a quarter of its warnings, and one more."""
+    past: float = 0.05
+    """Share of finished runs of its tools that succeeded; a half where there was none."""
+    cheap: float = 0.05
+    """One by its seconds in minutes, and one more."""
+
+
+@dataclass(slots=True)
+class PlanSpace:
+    """Plans of one question on its files. Planning is not for several threads at once."""
+
+    weighed: Mapping[str, float]
+    """Analysis -> probability, as `Planner.weighed` gives it."""
+    plan: Callable[[str, Mapping[str, Mapping[str, Any]]], TaskDag]
+    """The planner: from an analysis and what is chosen to a plan."""
+    seconds: Callable[[TaskDag], float] = lambda plan: 5.0 * len(plan.nodes)
+    past: Callable[[TaskDag], float] = lambda plan: 0.5
+    worth: PlanWorth = field(default_factory=PlanWorth)
+    planned: int = 0
+    """Plans that were made."""
+    _plans: dict[tuple[str, str], TaskDag | None] = field(default_factory=dict)
+
+    def start(self) -> PartialPlan:
+        """Return the state without an analysis."""
+        return PartialPlan()
+
+    def key(self, state: PartialPlan) -> str:
+        """Return analysis and choices, in no order: what is settled first does not matter."""
+        return json.dumps([state.analysis, sorted(state.chosen)])
+
+    def is_end(self, state: PartialPlan) -> bool:
+        """Say whether everything that the plan asks is settled, or it cannot be planned."""
+        return bool(state.analysis) and (self.made(state) is None or not self._open(state))
+
+    def children(self, state: PartialPlan) -> Sequence[Choice[PartialPlan]]:
+        """Return the analyses, or the answers to the first question that is open."""
+        if not state.analysis:
+            most = max(self.weighed.values(), default=0.0)
+            likely = [(key, share) for key, share in self.weighed.items() if share > LEAST * most][:MOST_ANALYSES]
+            return [Choice(PartialPlan(key), share / most, f"as {key}") for key, share in likely]
+        if self.is_end(state):
+            return []
+        asked = self._open(state)[0]
+        plan = self.made(state)
+        node = plan.node(asked.node) if plan else None
+        place = f"{node.tool if node else ''}.{asked.param}"
+        others = [value for value in asked.choices if value != asked.proposed][:MOST_CHOICES]
+        answers = [("", _PROPOSED, "as proposed")]
+        answers += [(json.dumps(value), 0.5 / len(others), f"{asked.param} = {value}") for value in others]
+        return [
+            Choice(PartialPlan(state.analysis, (*state.chosen, (asked.id, place, value))), prior, why)
+            for value, prior, why in answers
+        ]
+
+    def value(self, state: PartialPlan) -> float:
+        """Return what a plan is worth, 0 for one that cannot be made."""
+        plan = self.made(state)
+        if plan is None:
+            return 0.0
+        worth, most = self.worth, max(self.weighed.values())
+        answered = len(plan.analysis) or 1
+        parts = (
+            (worth.fit, self.weighed.get(state.analysis, 0.0) / most),
+            (worth.coverage, answered / (answered + len(plan.not_answered))),
+            (worth.settled, 1 / (1 + len(plan.unanswered()))),
+            (worth.sound, 1 / (1 + len(plan.warnings) / 4)),
+            (worth.past, self.past(plan)),
+            (worth.cheap, 1 / (1 + self.seconds(plan) / 60)),
+        )
+        return sum(weight * share for weight, share in parts)
+
+    def made(self, state: PartialPlan) -> TaskDag | None:
+        """Return the plan of a state, None when it cannot be made."""
+        chosen = state.by_tool()
+        key = (state.analysis, json.dumps(chosen, sort_keys=True))
+        if key not in self._plans:
+            self.planned += 1
+            try:
+                self._plans[key] = self.plan(state.analysis, chosen)
+            except EngineError:
+                self._plans[key] = None
+        return self._plans[key]
+
+    def _open(self, state: PartialPlan) -> list[OpenQuestion]:
+        """Return the plan's questions about parameters that have several answers and were not settled yet."""
+        plan, settled = self.made(state), {question for question, _, _ in state.chosen}
+        if plan is None or len(state.chosen) >= MOST_BOUND:
+            return []
+        return [q for q in plan.open_questions if q.id not in settled and q.param and q.node and len(q.choices) > 1]

@@ -1,0 +1,129 @@
+"""The strategy `mcts`: candidates among all entities of the graph, ways between two of them, or the best of plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.discovery.tree.space import SearchBudget, SearchWays
+from engine.domain.knowledge import Node
+from engine.domain.profile import Profile
+from engine.domain.report import Report
+from engine.domain.results import RunRecord
+from engine.errors import EngineError, NotFoundError, PlanError, UserError
+from engine.knowledge.service import KnowledgeBase
+from engine.planning.planner import Planner
+from engine.strategies.mcts.asked import LinkAsked, link_asked
+from engine.strategies.mcts.kept_search import KeptSearches
+from engine.strategies.mcts.path_space import PathSpace
+from engine.strategies.mcts.plan_space import PlanSpace
+from engine.strategies.mcts.told_candidates import candidates_report, paths_report
+
+TOP = 8
+"""Candidates that an answer names."""
+WAYS_NAMED = 5
+WAYS_BUDGET = SearchBudget(simulations=2000, seconds=10)
+PLANS_BUDGET = SearchBudget(simulations=200, evaluations=40, seconds=20)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPlan:
+    """What a search among plans chose: as a person could have chosen it."""
+
+    analysis: str
+    chosen: dict[str, dict[str, Any]]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStrategy:
+    """Answers questions about what may be."""
+
+    knowledge: KnowledgeBase
+    kept: KeptSearches
+    planner: Planner
+    seconds: Callable[[str], float] = lambda tool: 5.0
+    """A rough duration of a tool."""
+
+    def at_once(self, question: str, run_id: str = "") -> Report | None:
+        """Return the answer where the words ask for a possible link and the graph knows its ends."""
+        asked = link_asked(question)
+        try:
+            return self._answer(question, asked, run_id) if asked else None
+        except (NotFoundError, UserError):
+            return None
+
+    def answer(self, question: str, run_id: str = "") -> Report | None:
+        """Return the answer to a question about possible links, None for one that asks something else.
+
+        Raises:
+            PlanError: when an entity is unknown or may be several, or too little is known of such links; it says which.
+        """
+        asked = link_asked(question, surely=True)
+        if asked is None:
+            return None
+        try:
+            return self._answer(question, asked, run_id)
+        except (NotFoundError, UserError) as err:
+            raise PlanError(err.message, advice=err.advice, details=err.details) from err
+
+    def best_plan(self, record: RunRecord, profiles: Sequence[Profile]) -> ChosenPlan | None:
+        """Return the best of many plans of a question on its files, None where not even one can be made."""
+        question, files = record.question, list(profiles)
+        if not files:
+            return None
+        try:
+            weighed = self.planner.weighed(question, files)
+        except EngineError:
+            return None
+        space = PlanSpace(
+            weighed,
+            lambda analysis, chosen: self.planner.plan(question, files, analysis=analysis, chosen=chosen).plan,
+            seconds=lambda plan: sum(self.seconds(node.tool) for node in plan.nodes),
+        )
+        run_id = record.run_id
+        search = self.kept.run(f"{run_id}/plans", space, PLANS_BUDGET, name="plans", goal=question, run_id=run_id)
+        if search.best is None or search.best_value <= 0:
+            return None
+        return ChosenPlan(
+            analysis=search.best.analysis,
+            chosen=search.best.by_tool(),
+            note=f"Of {space.planned} plans that were made, this one is worth most ({search.best_value:.2f} of 1).",
+        )
+
+    def _answer(self, question: str, asked: LinkAsked, run_id: str) -> Report:
+        if asked.sought is not None:
+            table = self.knowledge.candidates.rank(asked.sought, asked.last, top=TOP)
+            return candidates_report(question, table, self.knowledge)
+        first, last = self.knowledge.entities.node(asked.first), self.knowledge.entities.node(asked.last)
+        return self._ways(question, first, last, run_id)
+
+    def _ways(self, question: str, first: Node, last: Node, run_id: str) -> Report:
+        reading = self.knowledge.reading
+        names = {first.id: first.name, last.id: last.name}
+        sources = {source.id: source.name for source in reading.stats().sources}
+        stated = [
+            f"Stated directly: {names[e.source]} {e.type.value.replace('_', ' ')} {names[e.target]} "
+            f"({sources.get(e.origin, e.origin)})."
+            for e in reading.edges_between(first.id, last.id)
+        ]
+        view = self.knowledge.graph.view()
+        ends = view.nodes.number(first.id), view.nodes.number(last.id)
+        if ends[0] == ends[1]:
+            raise UserError(f"Both names mean {first.name}.", advice="Name two different entities.")
+        space = PathSpace(view, ends[0], frozenset({ends[1]}))
+        search = self.kept.run(
+            f"{run_id}/{first.id} to {last.id}",
+            space,
+            WAYS_BUDGET,
+            name="paths",
+            goal=f"{first.id} to {last.id}",
+            run_id=run_id,
+            ways=SearchWays(parallel=16),
+        )
+        ways = [space.path(state) for _, state in search.ends(WAYS_NAMED)]
+        report = paths_report(question, (first, last), list(dict.fromkeys(stated)), ways, self.knowledge)
+        everything = "all there are of at most 4 steps" if search.root.done else "not all there may be"
+        seen = f"{search.evaluations:,} ways were looked at, {everything}."
+        return report.model_copy(update={"limitations": [seen, *report.limitations]})

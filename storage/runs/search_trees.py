@@ -1,0 +1,64 @@
+"""Search trees on disk: a row a state of a search, and a row an end that it looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import TypeAdapter
+
+from engine.domain.search_tree import SearchTree
+from storage.database import Database
+from storage.tools.catalogues import decode, encode
+
+SEARCH_TREE, VERSION = "search_tree", 1
+_TREES = TypeAdapter(list[SearchTree])
+
+
+class DuckSearchTrees:
+    """The `SearchTrees` on disk."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def save(self, tree: SearchTree) -> None:
+        """Keep a search in its newest state."""
+        payload = encode(tree, f"search {tree.id!r}")
+        with self._db.writing() as connection:
+            found = connection.execute("SELECT coalesce(max(number), 0) FROM search_trees").fetchall()
+            row = [int(found[0][0]) + 1, tree.id, tree.run_id, SEARCH_TREE, VERSION, payload]
+            connection.execute("INSERT INTO search_trees VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def tree(self, tree_id: str) -> SearchTree | None:
+        """Return a search, None when there is none of the id."""
+        found = self._newest("WHERE tree_id = ?", tree_id)
+        return found[-1] if found else None
+
+    def of_run(self, run_id: str) -> list[SearchTree]:
+        """Return the searches of a run, oldest first."""
+        newest = {tree.id: tree for tree in self._newest("WHERE run_id = ?", run_id)}
+        return list(newest.values())
+
+    def looked_at(self, tree_id: str, values: Mapping[str, float]) -> None:
+        """Keep what ends are worth."""
+        with self._db.writing() as connection:
+            rows = [[tree_id, key, value] for key, value in values.items()]
+            connection.executemany("INSERT INTO search_ends VALUES (?, ?, ?)", rows)
+
+    def values(self, tree_id: str) -> dict[str, float]:
+        """Return key -> value of the ends that a search looked at."""
+        with self._db.reading() as connection:
+            asked = "SELECT key, value FROM search_ends WHERE tree_id = ?"
+            return {str(key): float(value) for key, value in connection.execute(asked, [tree_id]).fetchall()}
+
+    def forget(self, run_id: str) -> None:
+        """Remove the searches of a run with all their ends."""
+        with self._db.writing() as connection:
+            gone = "SELECT tree_id FROM search_trees WHERE run_id = ?"
+            connection.execute(f"DELETE FROM search_ends WHERE tree_id IN ({gone})", [run_id])  # noqa: S608 - no text
+            connection.execute("DELETE FROM search_trees WHERE run_id = ?", [run_id])
+
+    def _newest(self, where: str, value: str) -> list[SearchTree]:
+        asked = f"SELECT version, payload FROM search_trees {where} ORDER BY number"  # noqa: S608 - no text of others
+        with self._db.reading() as connection:
+            rows = connection.execute(asked, [value]).fetchall()
+        return decode(SEARCH_TREE, rows, _TREES)

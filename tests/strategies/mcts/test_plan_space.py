@@ -1,0 +1,110 @@
+"""Plans as choices: every end is the planner's own plan, what cannot be planned is worth nothing, the best one runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.adapters.fakes import FrozenClock
+from engine.data.service import LocalProfiler
+from engine.discovery.tree.search import TreeSearch
+from engine.discovery.tree.space import SearchBudget
+from engine.domain.plan import OpenQuestion, TaskDag, TaskNode
+from engine.domain.results import RunRecord
+from engine.errors import PlanError
+from engine.planning.planner import Planner
+from engine.strategies.mcts.kept_search import KeptSearches
+from engine.strategies.mcts.plan_space import PlanSpace
+from engine.strategies.mcts.strategy import SearchStrategy
+from engine.toolbox.registry import builtin_tools
+from engine.toolbox.typecheck import check_plan
+from storage.runs.search_trees_twin import SearchTreesTwin
+
+WEIGHED = {"right": 0.6, "refused": 0.3, "near": 0.25, "far": 0.001}
+
+
+def planned(analysis, chosen):
+    """A plan that asks two things; the second answer of `near` takes a request away, and `right` warns unless asked well."""
+    if analysis == "refused":
+        raise PlanError("It does not fit.")
+    unit = chosen.get("tool", {}).get("unit", "a")
+    asked = [
+        OpenQuestion(id=f"n1.{p}", text="", why="", node="n1", param=p, choices=["a", "b", "c"], proposed="a")
+        for p in ("unit", "kind")
+    ]
+    warnings = [] if unit == "b" else ["doubtful"] * 4
+    node = TaskNode(id="n1", name="step", tool="tool", params=chosen.get("tool", {}))
+    return TaskDag(question="q", nodes=[node], open_questions=asked, warnings=warnings)
+
+
+def test_the_analysis_and_answers_of_the_best_plan_are_found_and_no_plan_is_made_twice():
+    made = []
+
+    def plan(analysis, chosen):
+        made.append((analysis, str(chosen)))
+        return planned(analysis, chosen)
+
+    space = PlanSpace(WEIGHED, plan)
+    search = TreeSearch(space)
+    search.run(SearchBudget())
+    assert search.root.done
+    assert search.best.analysis == "right"
+    assert search.best.by_tool()["tool"]["unit"] == "b"
+    assert len(made) == len(set(made)) == space.planned
+    assert space.made(search.best).nodes[0].params["unit"] == "b"
+    assert not any(analysis == "far" for analysis, _ in made)
+
+
+def test_what_the_planner_refuses_is_an_end_that_is_worth_nothing():
+    space = PlanSpace(WEIGHED, planned)
+    (refused,) = [choice.state for choice in space.children(space.start()) if choice.state.analysis == "refused"]
+    assert space.is_end(refused)
+    assert space.value(refused) == 0
+    assert space.children(refused) == []
+
+
+def test_what_is_settled_in_another_order_is_the_same_plan():
+    space = PlanSpace(WEIGHED, planned)
+    one = next(choice.state for choice in space.children(space.start()))
+    for _ in range(2):
+        one = space.children(one)[1].state
+    turned = type(one)(one.analysis, one.chosen[::-1])
+    assert space.key(turned) == space.key(one)
+    assert space.value(turned) == space.value(one)
+
+
+@pytest.fixture(scope="module")
+def planner():
+    return Planner(builtin_tools())
+
+
+def test_the_best_plan_on_a_real_table_type_checks_and_its_search_is_kept(tmp_path, planner):
+    table = tmp_path / "otters.csv"
+    rows = [f"o{n},{'mf'[n % 2]},{10 + n * 37 % 29},{'xyz'[n % 3]}" for n in range(48)]
+    table.write_text("\n".join(["otter,sex,weight,pond", *rows]) + "\n")
+    profiles = LocalProfiler().look([table])
+    trees = SearchTreesTwin()
+    strategy = SearchStrategy(None, KeptSearches(trees, FrozenClock()), planner)  # type: ignore[arg-type]
+    record = RunRecord(
+        run_id="run_1",
+        question="Does weight differ between the sexes?",
+        user="me",
+        status="planning",
+        created_at="2026-01-01",
+    )
+    best = strategy.best_plan(record, profiles)
+    assert best is not None
+    plan = planner.plan(record.question, profiles, analysis=best.analysis, chosen=best.chosen).plan
+    check_plan(plan, builtin_tools())
+    assert [chosen.id for chosen in plan.analysis] == [best.analysis]
+    assert plan.nodes[-1].params.get("value") == "weight"
+    (tree,) = trees.of_run("run_1")
+    assert (tree.space, tree.state, tree.goal) == ("plans", "complete", record.question)
+    assert tree.view.choices[0].why.startswith("as ")
+
+
+def test_without_a_usable_file_there_is_no_best_plan(planner):
+    strategy = SearchStrategy(None, KeptSearches(SearchTreesTwin(), FrozenClock()), planner)  # type: ignore[arg-type]
+    record = RunRecord(
+        run_id="run_1", question="Does weight differ?", user="me", status="planning", created_at="2026-01-01"
+    )
+    assert strategy.best_plan(record, []) is None
