@@ -6,6 +6,7 @@ tools that name it, so it imports what it needs inside and calls only helpers sh
 
 from __future__ import annotations
 
+from engine.text.names import without_common_ends
 from engine.toolbox.bulk_rna.fits import (
     dispersion_loss,
     fit_coefficients,
@@ -102,10 +103,22 @@ def check_counts(counts):
 
 def match_samples(columns, samples):
     """Return the sample sheet in the order of the matrix's samples, and what did not match."""
+    import pandas as pd
+
     sheet = samples.copy()
     sheet.index = sheet.index.astype(str).str.strip()
     columns = [str(column) for column in columns]
     notes = []
+    if not set(columns) & set(sheet.index):
+        for ours, theirs in ((columns, list(sheet.index)), (list(sheet.index), columns)):
+            cut = without_common_ends(ours, theirs)
+            if cut is None:
+                continue
+            # The matrix keeps its names, so the sheet takes them.
+            names = dict(zip(cut, ours, strict=True) if ours is columns else zip(ours, cut, strict=True))
+            sheet.index = pd.Index([names.get(name, name) for name in sheet.index])
+            notes.append(f"Samples were matched without what their names have in common: {ours[0]!r} is {cut[0]!r}.")
+            break
     if not set(columns) & set(sheet.index):
         fitting = [name for name in sheet.columns if set(sheet[name].astype(str).str.strip()) & set(columns)]
         if not fitting:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from engine.domain.results import Issue
 from engine.domain.toolspec import NextStep
+from engine.text.names import without_common_ends
 from engine.toolbox.bulk_rna.common import (
     FITTING,
     changed_by,
@@ -353,6 +354,7 @@ def detectable_change(table, alpha):
         format_p,
         name_some,
         check_counts,
+        without_common_ends,
         match_samples,
         gene_symbols,
         gene_label,

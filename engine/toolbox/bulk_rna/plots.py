@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.domain.toolspec import Points
+from engine.text.names import without_common_ends
 from engine.toolbox.bulk_rna.common import de_columns, find_genes, gene_symbols, match_samples, name_some
 from engine.toolbox.bulk_rna.counts import DESEQ2
 from engine.toolbox.registry import param, tool
@@ -248,7 +249,7 @@ def ma_plot(de_table, *, alpha: float = 0.05):
     packages=("scipy", "matplotlib", "numpy", "pandas"),
     seconds=3,
     example="Draw a heat map of the 30 most significant genes.",
-    helpers=(name_some, match_samples, gene_symbols, find_genes, de_columns),
+    helpers=(name_some, without_common_ends, match_samples, gene_symbols, find_genes, de_columns),
     answers=["expression_heatmap"],
 )
 def expression_heatmap(
@@ -379,7 +380,7 @@ def expression_heatmap(
     packages=("matplotlib", "numpy", "pandas"),
     seconds=2,
     example="How is KLF15 expressed with and without treatment?",
-    helpers=(name_some, match_samples, gene_symbols, find_genes),
+    helpers=(name_some, without_common_ends, match_samples, gene_symbols, find_genes),
     answers=["gene_expression_of"],
 )
 def gene_expression(expression, samples, *, genes: list[str], group_by: str):
