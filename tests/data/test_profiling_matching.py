@@ -99,7 +99,9 @@ def test_a_common_beginning_or_end_is_no_difference(tmp_path: Path, change, word
     match = match_samples(matrix, sheet)
     assert (match.fraction, match.only_in_matrix, match.only_in_sheet) == (1.0, [], [])
     assert dict(match.called) == dict(zip(rows, matrix.sample_ids, strict=True))
-    assert cross_check([matrix, sheet])[0].startswith(f"The samples of c.csv and s.csv differ only in {words}; they are")
+    assert cross_check([matrix, sheet])[0].startswith(
+        f"The samples of c.csv and s.csv differ only in {words}; they are"
+    )
 
 
 def test_strange_names_match_nothing_and_that_is_said(pair) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from engine.data.columns.column import is_numeric
@@ -198,6 +199,8 @@ def _fill_in(
     part = f"in the first {len(frame):,} of about {rows:,} rows" if rows > len(frame) else ""
     measured = block is not None or of_a_search([*dropped, str(id_column)])
     nature = judge_values(array, whole_columns=transpose or not part, measured=measured)
+    if nature.kind == "unclear" and genes.kind == "ensembl":
+        nature = replace(nature, kind="counts")  # whole numbers of Ensembl's genes are reads; arrays and proteins differ
     if np.isnan(array).any():
         trust = min(trust, 0.75)
     table.types, what, warnings = _types(name, nature, trust, options, part)

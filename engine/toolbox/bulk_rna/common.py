@@ -179,6 +179,13 @@ def gene_symbols(features):
     return [known.get(match.group(0)) if match else None for match in found], organism, ""
 
 
+def symbols_of(matrix):
+    """Return the symbol of each row of a matrix, None where unknown: as its file says, else of Ensembl ids."""
+    names = matrix.attrs.get("symbols", {})
+    features = [str(feature) for feature in matrix.index]
+    return [names.get(feature) for feature in features] if names else gene_symbols(features)[0]
+
+
 def de_columns(table, needed=("feature", "log2_fold_change", "p_adj")):
     """Return a differential-expression table with the usual column names and numeric columns.
 

@@ -309,6 +309,42 @@ def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 1
     return {"expression": values, "size_factors": factors, "findings": findings, "warnings": warnings}
 
 
+def tangled_columns(sheet, columns, shown):
+    """Return findings on pairs of columns whose effects are mixed, those that are shown first; at most three.
+
+    Cramer's V of their table is 0 where the levels of one are spread evenly over those of the other, and 1 where one
+    follows from the other, so that their effects cannot be told apart.
+    """
+    import itertools
+
+    import numpy as np
+    import pandas as pd
+
+    found = []
+    for first, second in itertools.combinations(columns, 2):
+        known = sheet[first].notna() & sheet[second].notna()
+        table = pd.crosstab(sheet.loc[known, first].astype(str), sheet.loc[known, second].astype(str))
+        if min(table.shape) < 2:
+            continue
+        counts = table.to_numpy(dtype=float)
+        expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+        v = float(np.sqrt(((counts - expected) ** 2 / expected).sum() / counts.sum() / (min(table.shape) - 1)))
+        cells = "; ".join(
+            f"{level}: {', '.join(f'{int(n)} {name}' for name, n in row.items() if n)}"
+            for level, row in table.head(6).iterrows()
+        )
+        verdict = (
+            "cannot be told apart, since one follows from the other" if v > 1 - 1e-9
+            else "are spread evenly" if v < 0.1
+            else "are partly mixed, so hold one constant when testing the other"
+        )  # fmt: skip
+        asked = (first in shown) + (second in shown)
+        text = f"{first} and {second} {verdict} (Cramer's V {v:.2f}; samples by {first}: {cells})."
+        finding = {"text": text, "values": [{"name": f"cramers_v_{first}_{second}", "value": v}], "output": "pca_table"}
+        found.append((-asked, -v, finding))
+    return [finding for _, _, finding in sorted(found, key=lambda item: item[:2])[:3]]
+
+
 @tool(
     name="sample_pca",
     title="Principal components of the samples",
@@ -316,7 +352,8 @@ def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 1
         "Show how samples resemble each other: principal component analysis of a log-scale expression matrix over its "
         "`n_top` most variable genes (centred, not scaled). Reports the variance each component explains, how much of "
         "PC1 and PC2 each column of the sample sheet accounts for (eta squared: between-group share of the sum of "
-        "squares), and samples lying far from all others."
+        "squares), which columns are mixed with each other (batch and treatment), and samples lying far from all "
+        "others."
     ),
     domain="transcriptomics",
     task_type="analysis",
@@ -350,7 +387,7 @@ def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 1
     packages=("numpy", "pandas", "matplotlib"),
     seconds=2,
     example="Do the samples separate by treatment or by donor?",
-    helpers=(name_some, without_common_ends, match_samples),
+    helpers=(name_some, without_common_ends, match_samples, tangled_columns),
     answers=["sample_pca"],
 )
 def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n_top: int = 500):
@@ -439,6 +476,7 @@ def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n
             "Eta squared grows with the number of levels and says nothing of significance: with few samples a column "
             "with many levels explains much by chance."
         )
+    findings += tangled_columns(sheet, [column for column, _, _ in shares], (color_by, shape_by))
     far = np.sqrt((scores[:, :2] ** 2).sum(axis=1))
     limit = np.median(far) + 5 * 1.4826 * np.median(np.abs(far - np.median(far)))
     for position in np.flatnonzero(far > limit) if len(sheet) >= 5 else []:
@@ -454,7 +492,7 @@ def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n
                 "row": {"sample": table["sample"][position]},
             }
         )
-    findings = findings[:10]
+    findings = findings[:12]
 
     colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000"]
     markers = ["o", "s", "^", "D", "v", "P", "X", "*", "<", ">"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.domain.toolspec import Points
 from engine.text.names import without_common_ends
-from engine.toolbox.bulk_rna.common import de_columns, find_genes, gene_symbols, match_samples, name_some
+from engine.toolbox.bulk_rna.common import de_columns, find_genes, gene_symbols, match_samples, name_some, symbols_of
 from engine.toolbox.bulk_rna.counts import DESEQ2
 from engine.toolbox.registry import param, tool
 
@@ -249,7 +249,7 @@ def ma_plot(de_table, *, alpha: float = 0.05):
     packages=("scipy", "matplotlib", "numpy", "pandas"),
     seconds=3,
     example="Draw a heat map of the 30 most significant genes.",
-    helpers=(name_some, without_common_ends, match_samples, gene_symbols, find_genes, de_columns),
+    helpers=(name_some, without_common_ends, match_samples, gene_symbols, symbols_of, find_genes, de_columns),
     answers=["expression_heatmap"],
 )
 def expression_heatmap(
@@ -283,7 +283,7 @@ def expression_heatmap(
             values = values[groups.index]
     if values.shape[1] < 2:
         raise ValueError(f"{values.shape[1]} sample is left: a heat map compares at least 2.")
-    symbols = pd.Series(gene_symbols(values.index)[0], index=values.index, dtype=object)
+    symbols = pd.Series(symbols_of(expression), index=values.index, dtype=object)
     wanted, why = list(genes), "named"
     if not wanted and de_table is not None:
         table = de_columns(de_table).dropna(subset=["p_adj"]).sort_values("p_adj", kind="stable")
@@ -380,7 +380,7 @@ def expression_heatmap(
     packages=("matplotlib", "numpy", "pandas"),
     seconds=2,
     example="How is KLF15 expressed with and without treatment?",
-    helpers=(name_some, without_common_ends, match_samples, gene_symbols, find_genes),
+    helpers=(name_some, without_common_ends, match_samples, gene_symbols, symbols_of, find_genes),
     answers=["gene_expression_of"],
 )
 def gene_expression(expression, samples, *, genes: list[str], group_by: str):
@@ -400,7 +400,7 @@ def gene_expression(expression, samples, *, genes: list[str], group_by: str):
         sheet = sheet.drop(index=without)
     if sheet.empty:
         raise ValueError(f"No sample has a value of {group_by!r}.")
-    symbols = gene_symbols(values.index)[0]
+    symbols = symbols_of(expression)
     found, lost = find_genes(values.index, symbols, genes)
     if lost:
         warnings.append(f"Not in the expression matrix: {name_some(lost, 10)}.")
