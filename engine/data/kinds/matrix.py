@@ -200,7 +200,9 @@ def _fill_in(
     measured = block is not None or of_a_search([*dropped, str(id_column)])
     nature = judge_values(array, whole_columns=transpose or not part, measured=measured)
     if nature.kind == "unclear" and genes.kind == "ensembl":
-        nature = replace(nature, kind="counts")  # whole numbers of Ensembl's genes are reads; arrays and proteins differ
+        nature = replace(
+            nature, kind="counts"
+        )  # whole numbers of Ensembl's genes are reads; arrays and proteins differ
     if np.isnan(array).any():
         trust = min(trust, 0.75)
     table.types, what, warnings = _types(name, nature, trust, options, part)

@@ -309,22 +309,32 @@ def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 1
     return {"expression": values, "size_factors": factors, "findings": findings, "warnings": warnings}
 
 
-def tangled_columns(sheet, columns, shown):
-    """Return findings on pairs of columns whose effects are mixed, those that are shown first; at most three.
+def tangled_columns(sheet, shares, shown):
+    """Return findings on how far what was done is mixed with how it was measured; at most three.
 
-    Cramer's V of their table is 0 where the levels of one are spread evenly over those of the other, and 1 where one
-    follows from the other, so that their effects cannot be told apart.
+    Of pairs of columns of which one is technical by its name (batch, plate, run), or which are both shown. Cramer's V
+    of their table is 0 where the levels of one are spread evenly over those of the other, and 1 where one follows from
+    the other, so that their effects cannot be told apart.
+
+    Args:
+        sheet: one row a sample.
+        shares: columns in groups, with their number of levels and the shares of PC1 and PC2 that they account for.
+        shown: the columns that the picture shows.
     """
     import itertools
+    import re
 
     import numpy as np
     import pandas as pd
 
+    technical = re.compile(r"batch|plate|lane|(^|[^a-z])(run|site|centre|center|day|plex|chip|slide)([^a-z]|$)", re.I)
+    order = sorted(shares, key=lambda share: (technical.search(str(share[0])) is None, share[0] not in shown))
     found = []
-    for first, second in itertools.combinations(columns, 2):
+    for (first, _, ours), (second, _, theirs) in itertools.combinations(order, 2):
         known = sheet[first].notna() & sheet[second].notna()
         table = pd.crosstab(sheet.loc[known, first].astype(str), sheet.loc[known, second].astype(str))
-        if min(table.shape) < 2:
+        named = technical.search(str(first)) is not None
+        if min(table.shape) < 2 or not (named or (first in shown and second in shown)):
             continue
         counts = table.to_numpy(dtype=float)
         expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
@@ -334,15 +344,22 @@ def tangled_columns(sheet, columns, shown):
             for level, row in table.head(6).iterrows()
         )
         verdict = (
-            "cannot be told apart, since one follows from the other" if v > 1 - 1e-9
-            else "are spread evenly" if v < 0.1
-            else "are partly mixed, so hold one constant when testing the other"
+            "one follows from the other, so their effects cannot be told apart" if v > 1 - 1e-9
+            else "they are spread evenly" if v < 0.1
+            else "they are partly mixed, so hold one constant when testing the other"
         )  # fmt: skip
-        asked = (first in shown) + (second in shown)
-        text = f"{first} and {second} {verdict} (Cramer's V {v:.2f}; samples by {first}: {cells})."
-        finding = {"text": text, "values": [{"name": f"cramers_v_{first}_{second}", "value": v}], "output": "pca_table"}
-        found.append((-asked, -v, finding))
-    return [finding for _, _, finding in sorted(found, key=lambda item: item[:2])[:3]]
+        text = (
+            f"{first} accounts for {100 * ours[0]:.0f} % of the variation along PC1 and {100 * ours[1]:.0f} % along "
+            f"PC2, {second} for {100 * theirs[0]:.0f} % and {100 * theirs[1]:.0f} %; {verdict} (Cramer's V {v:.2f}; "
+            f"samples of {first} by {second}: {cells})."
+        )
+        values = [
+            {"name": f"eta_squared_pc1_{first}", "value": ours[0], "n": len(sheet)},
+            {"name": f"eta_squared_pc2_{first}", "value": ours[1], "n": len(sheet)},
+            {"name": f"cramers_v_{first}_{second}", "value": v},
+        ]
+        found.append({"text": text, "values": values, "output": "pca_table"})
+    return found[:3]
 
 
 @tool(
@@ -476,7 +493,7 @@ def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n
             "Eta squared grows with the number of levels and says nothing of significance: with few samples a column "
             "with many levels explains much by chance."
         )
-    findings += tangled_columns(sheet, [column for column, _, _ in shares], (color_by, shape_by))
+    findings += tangled_columns(sheet, shares, (color_by, shape_by))
     far = np.sqrt((scores[:, :2] ** 2).sum(axis=1))
     limit = np.median(far) + 5 * 1.4826 * np.median(np.abs(far - np.median(far)))
     for position in np.flatnonzero(far > limit) if len(sheet) >= 5 else []:

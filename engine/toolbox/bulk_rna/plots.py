@@ -305,22 +305,25 @@ def expression_heatmap(
         why = "most variable"
         values = values.loc[values.var(axis=1).sort_values(ascending=False, kind="stable").index[:top_n]]
     spread = values.std(axis=1, ddof=1)
-    usable = (spread > 0) & values.notna().all(axis=1)
+    usable = (spread > 0) & (values.notna().mean(axis=1) >= 0.5)
     if not usable.all():
-        warnings.append(f"Left out, being constant or incomplete: {name_some(values.index[~usable], 10)}.")
+        warnings.append(f"Left out, being constant or mostly missing: {name_some(values.index[~usable], 10)}.")
+    if values[usable].isna().any(axis=None):
+        warnings.append("Missing values are drawn white; for the order of the rows they count as the row's mean.")
     values = values[usable]
     if values.empty:
         raise ValueError("No gene is left that varies between the samples: there is nothing to draw.")
     z = values.sub(values.mean(axis=1), axis=0).div(spread[usable], axis=0)
     if len(z) > 2 and z.shape[1] > 2:
-        z = z.iloc[leaves_list(linkage(z.to_numpy(), method="average", metric="correlation", optimal_ordering=True))]
+        full = z.fillna(0).to_numpy()
+        z = z.iloc[leaves_list(linkage(full, method="average", metric="correlation", optimal_ordering=True))]
     if groups is None and z.shape[1] > 2:
-        z = z.iloc[:, leaves_list(linkage(z.to_numpy().T, method="average", optimal_ordering=True))]
+        z = z.iloc[:, leaves_list(linkage(z.fillna(0).to_numpy().T, method="average", optimal_ordering=True))]
     labels = [symbols[name] if isinstance(symbols[name], str) else name for name in z.index]
 
     figure = Figure(figsize=(max(5, 0.3 * z.shape[1] + 3), max(3.5, 0.2 * len(z) + 1.8)), layout="constrained")
     axis = figure.subplots()
-    limit = min(3.0, float(np.abs(z.to_numpy()).max()))
+    limit = min(3.0, float(np.nanmax(np.abs(z.to_numpy()))))
     image = axis.imshow(z, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
     axis.set_yticks(range(len(z)), labels, fontsize=7 if len(z) <= 60 else 4)
     axis.set_xticks(range(z.shape[1]), z.columns, rotation=90, fontsize=7 if z.shape[1] <= 60 else 4)
