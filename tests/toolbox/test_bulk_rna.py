@@ -816,3 +816,21 @@ def test_airway_gives_3859_genes_at_five_percent_on_every_processor(airway):
     by_symbol = table.dropna(subset=["symbol"]).drop_duplicates("symbol").set_index("symbol")
     for symbol, lfc in KNOWN.items():
         assert by_symbol.loc[symbol, "log2_fold_change"] == pytest.approx(lfc, abs=0.006), symbol
+
+
+@pytest.mark.parametrize(
+    ("batch", "v", "said"),
+    [
+        (["a", "b"] * 6, 0.0, "spread evenly"),
+        (["a"] * 6 + ["b"] * 6, 1.0, "cannot be told apart"),
+        (["a"] * 4 + ["b"] * 2 + ["a"] * 2 + ["b"] * 4, 1 / 3, "partly mixed"),  # (4*4 - 2*2) / (6*6)
+    ],
+)
+def test_how_far_batch_and_treatment_are_mixed_is_told(batch, v, said):
+    sheet = pd.DataFrame({"arm": ["x"] * 6 + ["y"] * 6, "MS batch": batch, "sex": ["f", "m", "m"] * 4})
+    shares = [(column, 2, [0.5, 0.1]) for column in sheet]
+    found = bulk_rna.tangled_columns(sheet, shares, ("arm", ""))
+    values = {item["name"]: item["value"] for item in found[0]["values"]}
+    assert values["cramers_v_MS batch_arm"] == pytest.approx(v)
+    assert said in found[0]["text"]
+    assert len(found) == 2  # each with the batch; of arm and sex neither is technical
