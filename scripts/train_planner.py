@@ -109,10 +109,9 @@ class Trainer:
         place = {name: at for at, name in enumerate(self.analyses)}
         self.labels = np.array([place[example.analysis] for example in self.examples])
         self.writers = np.array([example.writer for example in self.examples])
+        chance = random.Random(20261122)  # noqa: S311 - noise for training, reproducible on purpose
         self.masked = [example.masked for example in self.examples]
-        # Drawn by the text, so that an example more leaves the noise of all others as it was.
-        drawn = (random.Random(f"20261122 {example.text}") for example in self.examples)  # noqa: S311 - on purpose
-        self.noisy = [noisy(example.text, chance) for example, chance in zip(self.examples, drawn, strict=True)]
+        self.noisy = [noisy(example.text, chance) for example in self.examples]
         embedder = load_embedder("all-MiniLM-L6-v2")
         assert embedder is not None
         typed = embedder.embed([example.plain for example in self.examples])
