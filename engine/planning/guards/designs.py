@@ -93,7 +93,7 @@ def samples_frame(case: Case) -> pd.DataFrame:
     key = index_of(case.data, sheet).read.get("index_col")
     names = frame.iloc[:, key] if isinstance(key, int) else frame[key] if key in frame else frame.index.to_series()
     known, called = set(matrix.sample_ids), match_samples(matrix, sheet.profile).called
-    here = frame[names.astype(str).map(lambda name: called.get(name, name)).isin(known).to_numpy()]
+    here = frame[[called.get(str(name), str(name)) in known for name in names]]
     if 0 < len(here) < max(len(frame), len(known)):
         case.warnings.append(f"{len(here)} samples are in both {matrix.name} and {sheet.name}; only these are used.")
     if len(here) < 4:
