@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from engine.data.schema import plain
 from engine.data.source import plural, some
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
+from engine.text.names import without_common_ends
 
 
 class SampleMatch(NamedTuple):
@@ -22,17 +23,21 @@ class SampleMatch(NamedTuple):
     only_in_sheet: list[str]
     fraction: float
     """Matched samples of the matrix, 0 to 1."""
+    called: Mapping[str, str] = {}
+    """The sheet's id -> the matrix's name, where one side writes a common beginning or end more than the other."""
+    difference: str = ""
+    """What that is, in words."""
 
 
 def match_samples(matrix: Profile, sheet: Profile) -> SampleMatch:
-    """Find the column of the sheet that names the matrix's samples exactly."""
+    """Find the column of the sheet that names the matrix's samples, exactly or but for a common beginning or end."""
     wanted = matrix.sample_ids
-    best = _match(None, wanted, sheet.sample_ids)
-    for column, ids in _id_columns(sheet).items():
-        found = _match(column, wanted, ids)
-        if found.n_matched > best.n_matched:
-            best = found
-    return best
+    columns: dict[str | None, list[str]] = {None: sheet.sample_ids, **_id_columns(sheet)}
+    best = max((_match(column, wanted, ids) for column, ids in columns.items()), key=lambda match: match.n_matched)
+    if best.n_matched:
+        return best
+    cut = [found for column, ids in columns.items() if (found := _match_cut(column, wanted, ids)) is not None]
+    return max(cut, key=lambda match: match.n_matched, default=best)
 
 
 def _id_columns(sheet: Profile) -> dict[str, list[str]]:
@@ -54,6 +59,23 @@ def _match(column: str | None, wanted: Sequence[str], offered: Sequence[str]) ->
         [sample for sample in offered if sample not in wants],
         matched / len(wanted) if wanted else 0.0,
     )
+
+
+def _match_cut(column: str | None, wanted: Sequence[str], offered: Sequence[str]) -> SampleMatch | None:
+    """Match names of which those of one side have a beginning or an end in common that the other side lacks."""
+    for longer, shorter, ours in ((wanted, offered, True), (offered, wanted, False)):
+        cut = without_common_ends(longer, shorter)
+        if cut is None:
+            continue
+        begin = longer[0].index(cut[0])
+        ends = (longer[0][:begin], longer[0][begin + len(cut[0]) :])
+        matrix, sheet = (cut, list(offered)) if ours else (list(wanted), cut)
+        names = dict(zip(matrix, wanted, strict=True))
+        called = {own: names[name] for own, name in zip(offered, sheet, strict=True) if name in names}
+        return _match(column, wanted, [called.get(own, own) for own in offered])._replace(
+            called=called, difference=" and ".join(repr(part) for part in ends if part)
+        )
+    return None
 
 
 def cross_check(profiles: Sequence[Profile]) -> list[str]:
@@ -85,6 +107,12 @@ def _same_content(profiles: Sequence[Profile]) -> list[str]:
 
 def _check_samples(matrix: Profile, sheet: Profile, *, only_sheet: bool) -> list[str]:
     match = match_samples(matrix, sheet)
+    if match.difference:
+        own, theirs = next(iter(match.called.items()))
+        return [
+            f"The samples of {matrix.name} and {sheet.name} differ only in a shared {match.difference}; they are "
+            f"matched without it: {theirs!r} is {own!r}."
+        ]
     if match.n_matched == len(matrix.sample_ids) and not match.only_in_sheet:
         return []
     if match.fraction < 0.5:
@@ -144,9 +172,6 @@ def _near_match(matrix: Profile, sheet: Profile) -> str | None:
             hits = {rule(name) for name in matrix.sample_ids} & {rule(name) for name in offered}
             if len(hits) >= max(2, 0.8 * min(len(matrix.sample_ids), len(offered))):
                 return _near_sentence(matrix, sheet, where, difference, _example(matrix.sample_ids, offered, rule))
-        trimmed = _affix(matrix.sample_ids, offered)
-        if trimmed is not None:
-            return _near_sentence(matrix, sheet, where, *trimmed)
     return None
 
 
@@ -154,35 +179,6 @@ def _example(left: Sequence[str], right: Sequence[str], rule: Callable[[str], st
     table = {rule(name): name for name in right}
     name = next((name for name in left if rule(name) in table and table[rule(name)] != name), left[0])
     return name, table.get(rule(name), right[0])
-
-
-def _shared_start(names: Sequence[str]) -> str:
-    first, last = min(names), max(names)
-    return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
-
-
-def _affix(left: Sequence[str], right: Sequence[str]) -> tuple[str, tuple[str, str]] | None:
-    """Find a beginning or an end that all names of one side share and the other side lacks."""
-    for longer, shorter, swapped in ((left, right, False), (right, left, True)):
-        if len(longer) < 2:
-            continue
-        tail = _shared_start([name[::-1] for name in longer])[::-1]
-        head = _shared_start(longer)
-        names = set(shorter)
-        for begin in range(len(head) + 1):
-            for end in range(len(tail) + 1):
-                if not begin and not end:
-                    continue
-                cut = [name[begin : len(name) - end] for name in longer]
-                if sum(name in names for name in cut) < max(2, 0.8 * min(len(cut), len(names))):
-                    continue
-                text = " and ".join(
-                    repr(part) for part in (longer[0][:begin], tail[len(tail) - end :] if end else "") if part
-                )
-                index = next(i for i, name in enumerate(cut) if name in names)
-                pair = (longer[index], cut[index])
-                return f"a shared {text}", (pair[1], pair[0]) if swapped else pair
-    return None
 
 
 def _near_sentence(matrix: Profile, sheet: Profile, where: str, difference: str, example: tuple[str, str]) -> str:

@@ -35,3 +35,27 @@ def one_word(text: str, sign: str = "_") -> str:
 def in_one(name: str) -> str:
     """Return a name's letters and digits in one, for comparing: `tp53` of `TP-53`, `tnfalpha` of `TNF-α`."""
     return _BETWEEN.sub("", plain(name, micro=False))
+
+
+def without_common_ends(names, known):
+    """Return names without a beginning and an end that all of them share, where most then are among the known ones.
+
+    `LFQ intensity S01` and `S01.bam` are `S01` in a sheet that calls it so. None where no cut makes at least two names
+    and four fifths of the fewer side known; of several cuts the one that makes most known, the shortest of these.
+    """
+    names, known = [str(name) for name in names], {str(name) for name in known}
+    if len(names) < 2 or not known:
+        return None
+
+    def shared(texts):
+        first, last = min(texts), max(texts)
+        return next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+
+    best, most = None, max(2, 0.8 * min(len(names), len(known))) - 1e-9
+    for begin in range(shared(names) + 1):
+        for end in range(shared([name[::-1] for name in names]) + 1):
+            cut = [name[begin : len(name) - end] for name in names]
+            hits = sum(name in known for name in cut)
+            if begin + end and hits > most:
+                best, most = cut, hits
+    return best

@@ -22,6 +22,7 @@ from engine.data.catalogue import write_data
 from engine.data.kinds.matrix import read_matrix
 from engine.data.kinds.table import read_table
 from engine.domain.datatypes import DataType
+from engine.toolbox.bulk_rna import changes as bulk_rna_changes
 from engine.toolbox.bulk_rna import common, gene_lists
 from engine.toolbox.bulk_rna import counts as bulk_rna
 from engine.toolbox.bulk_rna import differential as bulk_rna_de
@@ -114,11 +115,11 @@ def test_overall_finding_counts_what_the_table_holds(compared):
 
 def test_where_no_gene_differs_the_change_that_would_have_been_found_is_told():
     table = pd.DataFrame({"p_adj": [0.9] * 500 + [np.nan] * 50, "lfc_se": [0.2] * 550})
-    fold = float(re.search(r"([\d.]+)-fold", bulk_rna_de.detectable_change(table, 0.05))[1])
+    fold = float(re.search(r"([\d.]+)-fold", bulk_rna_changes.detectable_change(table, 0.05))[1])
     drawn = np.random.default_rng(1).normal(np.log2(fold), 0.2, 200_000)
     # the smallest of 500 p-values passes at 5 % where it is below 1e-4, that is beyond 3.8906 errors
     assert (np.abs(drawn / 0.2) > 3.8906).mean() == pytest.approx(0.8, abs=0.01)
-    assert bulk_rna_de.detectable_change(table.assign(lfc_se=np.nan), 0.05) == ""
+    assert bulk_rna_changes.detectable_change(table.assign(lfc_se=np.nan), 0.05) == ""
 
 
 def test_swapping_the_levels_only_turns_the_signs(experiment, compared):
@@ -815,3 +816,21 @@ def test_airway_gives_3859_genes_at_five_percent_on_every_processor(airway):
     by_symbol = table.dropna(subset=["symbol"]).drop_duplicates("symbol").set_index("symbol")
     for symbol, lfc in KNOWN.items():
         assert by_symbol.loc[symbol, "log2_fold_change"] == pytest.approx(lfc, abs=0.006), symbol
+
+
+@pytest.mark.parametrize(
+    ("batch", "v", "said"),
+    [
+        (["a", "b"] * 6, 0.0, "spread evenly"),
+        (["a"] * 6 + ["b"] * 6, 1.0, "cannot be told apart"),
+        (["a"] * 4 + ["b"] * 2 + ["a"] * 2 + ["b"] * 4, 1 / 3, "partly mixed"),  # (4*4 - 2*2) / (6*6)
+    ],
+)
+def test_how_far_batch_and_treatment_are_mixed_is_told(batch, v, said):
+    sheet = pd.DataFrame({"arm": ["x"] * 6 + ["y"] * 6, "MS batch": batch, "sex": ["f", "m", "m"] * 4})
+    shares = [(column, 2, [0.5, 0.1]) for column in sheet]
+    found = bulk_rna.tangled_columns(sheet, shares, ("arm", ""))
+    values = {item["name"]: item["value"] for item in found[0]["values"]}
+    assert values["cramers_v_MS batch_arm"] == pytest.approx(v)
+    assert said in found[0]["text"]
+    assert len(found) == 2  # each with the batch; of arm and sex neither is technical

@@ -125,15 +125,20 @@ def describe(genes: GeneIds) -> str:
     return "Entrez gene ids" if genes.kind == "entrez" else ""
 
 
+def date_warnings(name: str, names: list[str]) -> list[str]:
+    """Return that a spreadsheet turned names of genes into dates, where it did."""
+    dates = turned_to_dates(names)
+    if not dates:
+        return []
+    return [
+        f"{name}: {plural(len(dates), 'gene name')} turned into dates or numbers by a spreadsheet ({some(dates)}); "
+        "restore them from the original file (2-Sep was SEPTIN2, 1-Mar was MARCHF1 or MTARC1)."
+    ]
+
+
 def id_warnings(name: str, ids: list[str]) -> list[str]:
     """Return what is wrong with the feature names, one sentence per problem."""
-    warnings = []
-    dates = turned_to_dates(ids)
-    if dates:
-        warnings.append(
-            f"{name}: {plural(len(dates), 'gene name')} turned into dates or numbers by a spreadsheet ({some(dates)}); "
-            "restore them from the original file (2-Sep was SEPTIN2, 1-Mar was MARCHF1 or MTARC1)."
-        )
+    warnings = date_warnings(name, ids)
     unnamed = sum(text in ("", "nan") for text in ids)
     if unnamed:
         warnings.append(f"{name}: {plural(unnamed, 'row')} without a name.")

@@ -20,15 +20,34 @@ class Nature:
     """What kind of numbers a matrix holds."""
 
     kind: str
-    """counts, binary, estimated, per_million, log, normalised, negative."""
+    """counts, binary, estimated, per_million, log, normalised, negative, intensities, unclear (counts or these)."""
     negative: int = 0
     non_integer: int = 0
     maximum: float = 0.0
     minimum: float = 0.0
 
 
-def judge_values(array: np.ndarray, *, whole_columns: bool = True) -> Nature:
-    """Say what kind of numbers these are; columns are samples, complete unless `whole_columns` is False."""
+FEW_BELOW = 0.01
+"""Read counts have many small values, also where faint genes were left out; intensities begin where a detector sees."""
+INTENSE, DIM, MANY_ROWS = 1000, 100, 50
+"""Below the first hardly an intensity lies; whole numbers that begin between both, in so many rows, may be either."""
+
+
+def _begins_at(above: np.ndarray) -> float:
+    """Return the value below which few of the values above zero lie."""
+    import numpy as np
+
+    return float(np.quantile(above, FEW_BELOW)) if above.size else 0.0
+
+
+def judge_values(array: np.ndarray, *, whole_columns: bool = True, measured: bool = False) -> Nature:
+    """Say what kind of numbers these are.
+
+    Args:
+        array: features x samples.
+        whole_columns: whether the columns hold every row of the file.
+        measured: whether the headings say that these are intensities (of proteins, metabolites, probes).
+    """
     import numpy as np
 
     present = array[np.isfinite(array)]
@@ -44,9 +63,13 @@ def judge_values(array: np.ndarray, *, whole_columns: bool = True) -> Nature:
     per_million = whole_columns and len(sums) > 1 and bool((np.abs(sums - 1e6) < 1e4).all())
     if per_million:
         return Nature(kind="per_million", **facts)
-    if fractional == 0:
-        return Nature(kind="binary" if facts["maximum"] <= 1 else "counts", **facts)
     above = present[present > 0]
+    begins = _begins_at(above)
+    if begins >= INTENSE or (measured and facts["maximum"] > 50 and (fractional or begins >= DIM)):
+        return Nature(kind="intensities", **facts)
+    if fractional == 0:
+        unclear = begins >= DIM and len(array) >= MANY_ROWS
+        return Nature(kind="binary" if facts["maximum"] <= 1 else "unclear" if unclear else "counts", **facts)
     whole = float((above % 1 == 0).mean()) if above.size else 0.0
     if facts["maximum"] <= 50:
         return Nature(kind="log", **facts)
@@ -87,7 +110,7 @@ def sample_warnings(name: str, array: np.ndarray, samples: list[str], nature: Na
             f"{name}: {plural(len(empty), 'sample')} with a total of zero ({some(empty)}); leave out or check."
         )
     filled = sums[sums > 0]
-    if nature.kind in ("counts", "estimated") and len(filled) > 1 and filled.max() > 10 * filled.min():
+    if nature.kind in ("counts", "estimated", "unclear") and len(filled) > 1 and filled.max() > 10 * filled.min():
         warnings.append(
             f"{name}: library sizes differ {filled.max() / filled.min():,.0f}-fold (from {filled.min():,.0f} to "
             f"{filled.max():,.0f} reads); check the smallest samples before comparing."

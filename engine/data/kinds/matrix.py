@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from engine.data.columns.column import is_numeric
-from engine.data.columns.genes import GeneIds, describe, id_warnings, identify, is_gene_header
+from engine.data.columns.genes import GeneIds, date_warnings, describe, id_warnings, identify, is_gene_header
 from engine.data.columns.nature import Nature, judge_values, missing_warnings, sample_warnings
+from engine.data.columns.quantities import Block, block_of, gene_column, marked_rows, of_a_search
 from engine.data.found import TableFound
-from engine.data.kind import Kind, write_named_rows
+from engine.data.kind import Kind
 from engine.data.kinds.results import result_columns
 from engine.data.kinds.table import read_table
 from engine.data.schema import Schema
@@ -31,17 +33,43 @@ _SAMPLE_WORDS = re.compile(
 )
 
 
-def read_matrix(path, transpose=False, **options):
-    """Read a matrix as features x samples; `transpose` when the file has one sample a row."""
+def read_matrix(path, transpose=False, log2=False, cut=("", ""), marked=(), symbols="symbol", **options):
+    """Read a matrix as features x samples; `transpose` when the file has one sample a row.
+
+    Rows with a plus in a column of `marked` (decoys, contaminants) are left out; the text of the column `symbols` goes
+    to `attrs["symbols"]`, feature -> name; `cut` is taken off the beginning and the end of the samples' names; with
+    `log2` the values are intensities, of which 0 is a missing one, and their logarithms are given.
+    """
+    import numpy as np
     import pandas as pd
 
     frame = read_table(path, **options)
+    for column in marked:
+        frame = frame[frame[column].astype(str).str.strip() != "+"].drop(columns=column)
+    names = {}
+    if symbols in frame and frame[symbols].dtype == object:
+        given = frame.pop(symbols).dropna().astype(str).str.split(";").str[0].str.strip()
+        names = dict(zip(given.index.astype(str), given, strict=True))
     if transpose:
         frame = frame.T
     frame = frame.apply(pd.to_numeric, errors="raise")
-    frame.columns = frame.columns.astype(str)
+    if log2:
+        frame = np.log2(frame.astype(float).where(frame > 0))
+    frame.columns = [str(name).removeprefix(cut[0]).removesuffix(cut[1]) for name in frame.columns]
     frame.index.name = "feature"
+    if names:
+        frame.attrs["symbols"] = names
     return frame
+
+
+def write_matrix(value, stem):
+    """Write a matrix as CSV, with a column of its features' symbols where they are known; return the file's name."""
+    names = value.attrs.get("symbols", {})
+    if names:
+        value = value.copy()
+        value.insert(0, "symbol", [names.get(str(feature)) for feature in value.index])
+    value.to_csv(f"{stem}.csv", index=True)
+    return f"{stem}.csv"
 
 
 def find_matrix(table: TableFound, frame: Frame) -> list[str] | None:
@@ -55,18 +83,20 @@ def find_matrix(table: TableFound, frame: Frame) -> list[str] | None:
     id_column = _id_column(frame, numeric)
     row_ids = _ids(frame, id_column, table.first_column(frame))
     values = [c for c in numeric if c != id_column and not _ANNOTATION.match(str(c).strip())]
+    block = block_of([str(c) for c in values], [str(c) for c in frame.columns])
+    values = block.columns if block else values
     if len(values) < 2:
         return None
     across = identify([str(c) for c in values])
     down = identify(row_ids, header=id_column) if id_column is not None else GeneIds(None)
     if across.kind is not None and down.kind is None and len(values) >= (3 if across.kind == "ensembl" else 15):
         table.genes = across
-        return _fill_in(table, frame, id_column, row_ids, values, transpose=True, trust=0.9)
+        return _fill_in(table, frame, id_column, row_ids, values, block, transpose=True, trust=0.9)
     trust = _trust(frame, id_column, row_ids, values, down, table.source.rows)
     if id_column is None or trust == 0:
         return None
     table.genes = down
-    return _fill_in(table, frame, id_column, row_ids, values, transpose=False, trust=trust)
+    return _fill_in(table, frame, id_column, row_ids, values, block, transpose=False, trust=trust)
 
 
 def _id_column(frame: Frame, numeric: list[str]) -> str | None:
@@ -145,34 +175,42 @@ def _alike(frame: Frame, values: list[str]) -> bool:
 
 
 def _fill_in(
-    table: TableFound, frame: Frame, id_column: str | None, row_ids: list[str], values: list[str],
+    table: TableFound, frame: Frame, id_column: str | None, row_ids: list[str], values: list[str], block: Block | None,
     *, transpose: bool, trust: float,
 ) -> list[str]:  # fmt: skip
     import numpy as np
 
     name, rows, genes = table.name, table.source.rows, table.genes
-    array = frame[values].to_numpy(dtype=float)
-    array = array.T if transpose else array
     kept = {*values, id_column}
     dropped = [str(c) for c in frame.columns if c not in kept]
-    options = dict(table.read)
-    if id_column is not None:
-        options["index_col"] = str(id_column)
-    if dropped or options.get("drop"):
-        options["drop"] = list(dict.fromkeys([*options.get("drop", []), *dropped]))
-    if transpose:
-        options["transpose"] = True
+    options = _read_options(table, frame, id_column, dropped, block, transpose=transpose)
+    if "marked" in options:
+        counts, out = marked_rows(frame)
+        frame, rows = frame[~out], rows - int(out.sum())
+        row_ids = [text for text, left in zip(row_ids, out, strict=True) if not left]
+        said = ", ".join(f"{count} as {column!r}" for column, count in counts.items())
+        table.warnings.append(f"{name}: {plural(int(out.sum()), 'row')} marked as no finding left out ({said}).")
+    array = frame[values].to_numpy(dtype=float)
+    array = array.T if transpose else array
     columns = [str(c) for c in values]
+    columns = [c.removeprefix(block.head).removesuffix(block.tail) for c in columns] if block else columns
     features, samples = (columns, row_ids or [str(i) for i in range(len(frame))]) if transpose else (row_ids, columns)
     # Of samples that were read in part only, no sum says anything.
     part = f"in the first {len(frame):,} of about {rows:,} rows" if rows > len(frame) else ""
-    nature = judge_values(array, whole_columns=transpose or not part)
+    measured = block is not None or of_a_search([*dropped, str(id_column)])
+    nature = judge_values(array, whole_columns=transpose or not part, measured=measured)
+    if nature.kind == "unclear" and genes.kind == "ensembl":
+        nature = replace(
+            nature, kind="counts"
+        )  # whole numbers of Ensembl's genes are reads; arrays and proteins differ
     if np.isnan(array).any():
         trust = min(trust, 0.75)
     table.types, what, warnings = _types(name, nature, trust, options, part)
     table.warnings += [*missing_warnings(name, array, part), *warnings]
     table.warnings += sample_warnings(name, array, samples, nature, whole=transpose or not part)
     table.warnings += id_warnings(name, features)
+    if "symbols" in options:
+        table.warnings += date_warnings(name, frame[options["symbols"]].dropna().astype(str).tolist())
     if transpose and id_column is None:
         table.warnings.append(f"{name} has no column that names its rows; the samples are numbered from 0.")
     n_features, n_samples = (len(features), rows) if transpose else (rows, len(samples))
@@ -186,11 +224,35 @@ def _fill_in(
     numeric = [column for column in dropped if column in frame.columns and is_numeric(frame[column])]
     table.summary = summary + (f"; {some(dropped)} left out as annotation" if numeric else "")
     table.details |= {"value_kind": nature.kind, "versioned_ids": genes.versioned}
-    if nature.kind in ("counts", "estimated") and not transpose and not part:
+    if nature.kind in ("counts", "estimated", "unclear") and not transpose and not part:
         sums = np.nansum(array, axis=0)
         table.details["library_sizes"] = {s: float(v) for s, v in zip(samples[:5000], sums, strict=False)}
     table.sample_ids, table.feature_ids = [str(s) for s in samples[:5000]], features[:200]
     return dropped
+
+
+def _read_options(
+    table: TableFound, frame: Frame, id_column: str | None, dropped: list[str], block: Block | None, *, transpose: bool
+) -> dict[str, Any]:
+    """Return how the matrix is read: what names its rows, which columns and rows are none of it."""
+    options = dict(table.read)
+    if id_column is not None:
+        options["index_col"] = str(id_column)
+    marked, out = ({}, None) if transpose or id_column is None else marked_rows(frame)
+    if out is not None and marked and not out.all():
+        options["marked"] = list(marked)
+    # Of rows that are known genes by themselves, a table of names says more.
+    symbols = None if transpose or table.genes.kind else gene_column(frame, id_column)
+    if symbols in dropped:
+        options["symbols"] = symbols
+    if block:
+        options["cut"] = [block.head, block.tail]
+    drop = [column for column in dropped if column not in options.get("marked", ()) and column != symbols]
+    if drop or options.get("drop"):
+        options["drop"] = list(dict.fromkeys([*options.get("drop", []), *drop]))
+    if transpose:
+        options["transpose"] = True
+    return options
 
 
 _NATURES = {
@@ -198,6 +260,10 @@ _NATURES = {
     "binary": ("zeros and ones", "{name} holds only 0 and 1; that is presence and absence, not counts."),
     "estimated": ("estimated counts", "{name} looks like estimated counts (RSEM, Salmon): {decimals}; count-based "
                   "tests need them rounded, and the program's own import is better where there is one."),
+    "intensities": ("intensities (read as log2, 0 as missing)", ""),
+    "unclear": ("whole numbers", "{name} holds whole numbers of which hardly one is small: they may be read counts of "
+                "abundant genes only, or intensities (proteins, metabolites, arrays), which no test for counts fits. "
+                "They are taken as counts unless the question speaks of intensities."),
     "negative": ("expression values (some negative)", "{name} has {negatives}, so these are not counts; they look "
                  "log-transformed or centred."),
     "per_million": ("values per million", "The values of {name} are already normalised: every sample sums to one "
@@ -225,13 +291,21 @@ def _types(
     sureness = {
         "counts": {DataType.COUNT_MATRIX: trust},
         "estimated": {DataType.COUNT_MATRIX: min(trust, 0.6), DataType.EXPRESSION_MATRIX: 0.4},
+        "unclear": {DataType.COUNT_MATRIX: min(trust, 0.6), DataType.EXPRESSION_MATRIX: 0.4},
         "binary": {DataType.EXPRESSION_MATRIX: min(trust, 0.5)},
     }.get(nature.kind, {DataType.EXPRESSION_MATRIX: trust})
-    guesses = [TypeGuess(type=kind, confidence=round(sure, 2), read=options) for kind, sure in sureness.items()]
+    logged = {"log2": True} if nature.kind in ("intensities", "unclear") else {}
+    guesses = [
+        TypeGuess(
+            type=kind, confidence=round(sure, 2),
+            read=options | logged if kind is DataType.EXPRESSION_MATRIX else options,
+        )
+        for kind, sure in sureness.items()
+    ]  # fmt: skip
     return guesses, what, [against] if against else []
 
 
-_ROWS = {"schema": Schema(fields=(), index="feature"), "read": read_matrix, "write": write_named_rows,
+_ROWS = {"schema": Schema(fields=(), index="feature"), "read": read_matrix, "write": write_matrix,
          "stored": {"index_col": 0}}  # fmt: skip
 COUNT_MATRIX = Kind(
     type=DataType.COUNT_MATRIX, words="a matrix of raw counts (genes x samples, whole numbers)", edam="data_3917",

@@ -16,7 +16,7 @@ from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.slots import slot_of
 from engine.planning.naming.mention import SURE, SURE_NAME
-from engine.planning.reading.contrast import control_level
+from engine.planning.reading.contrast import control_level, has_control
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import (
     FEW,
@@ -113,6 +113,8 @@ class Assignment:
     ) -> None:
         self.params, self.sheet, self.reading = list(params), sheet, reading
         self.needed = {p.name for p in params if (p.required or p.needed or p.instead_of) and not p.made_by}
+        self.of_two_levels = False
+        """Whether the step compares two levels of its groups."""
         sure = {r.column for r in reading.restrictions if r.sure and not (cuts and r.op not in ("in", "not in"))}
         contrasted = {c.column for c in reading.contrasts}
         named = [c for c in reading.columns() if sheet.column(c) and c not in taken]
@@ -359,12 +361,18 @@ class Assignment:
         ]
         if offered:
             return offered[0]
-        if not slot.only:
-            return ""
+        return self._only_one(param, used) if slot.only else ""
+
+    def _only_one(self, param: ParamSpec, used: set[str]) -> str:
+        """Return the column that fits a parameter if no other does; of groups, the one with a control among them."""
+        fits = slot_of(param.role).fits
         ends = self.sheet.structure.survival.values() if param.role in _COMPARES else ()
-        able = [c.name for c in self.sheet.columns if slot.fits(c, self.sheet) >= 0.65 and c.name not in (*used, *ends)
+        able = [c for c in self.sheet.columns if fits(c, self.sheet) >= 0.65 and c.name not in (*used, *ends)
                 and self.reading.parts.get(c.name) != {"adjust"} and c.name not in self.alone]  # fmt: skip
-        return able[0] if len(able) == 1 else ""
+        if len(able) > 1 and param.role == "group" and self.of_two_levels:
+            # What was done to samples has a control; their sex, site or batch has none.
+            able = [column for column in able if has_control(column.levels)]
+        return able[0].name if len(able) == 1 else ""
 
     def _called_so(self, param: ParamSpec) -> list[str]:
         """Return the columns that fit a parameter and have one of its conventional names."""

@@ -104,6 +104,7 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
         search.needed |= {
             p.name for p in variant if p.role in needs and not any(other.role == "measure_a" for other in variant)
         }
+        search.of_two_levels = any(p.role == "interest" and p.required for p in bound.spec.params)
         search.run()
         if best is None or search.best > best.best:
             best = search

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Repeated
 from engine.planning.binding.bound import Bound
 from engine.planning.reading.contrast import control_level
@@ -252,6 +253,16 @@ def no_control(bound: Bound, reading: Reading) -> bool:
 def counts_given(bound: Bound, reading: Reading) -> bool:
     """A file holds raw counts."""
     return any(port.type == "count_matrix" for port in bound.spec.inputs) and bool(bound.sheets)
+
+
+@_named
+def intensities_given(bound: Bound, reading: Reading) -> bool:
+    """A file holds intensities or other values that are no read counts, or numbers that may be either."""
+    matrices = (sheet.profile for sheet in bound.sheets.values() if sheet.serves(DataType.EXPRESSION_MATRIX))
+    return any(
+        profile.types[0].type is DataType.EXPRESSION_MATRIX or profile.details.get("value_kind") == "unclear"
+        for profile in matrices
+    )
 
 
 @_named

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from engine.data.matching import match_samples
 from engine.domain.profile import ColumnProfile
 from engine.errors import PlanError
 from engine.planning.binding.bind import bind
@@ -91,8 +92,8 @@ def samples_frame(case: Case) -> pd.DataFrame:
         return frame
     key = index_of(case.data, sheet).read.get("index_col")
     names = frame.iloc[:, key] if isinstance(key, int) else frame[key] if key in frame else frame.index.to_series()
-    known = set(matrix.sample_ids)
-    here = frame[names.astype(str).isin(known).to_numpy()]
+    known, called = set(matrix.sample_ids), match_samples(matrix, sheet.profile).called
+    here = frame[[called.get(str(name), str(name)) in known for name in names]]
     if 0 < len(here) < max(len(frame), len(known)):
         case.warnings.append(f"{len(here)} samples are in both {matrix.name} and {sheet.name}; only these are used.")
     if len(here) < 4:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from engine.data.structure.scales import two_states
@@ -41,6 +41,11 @@ def control_level(levels: Sequence[str]) -> str:
             return plain[word]
     starting = [level for level in levels if _STARTS.match(level)]
     return starting[0] if len(starting) == 1 else ""
+
+
+def has_control(levels: Iterable[str]) -> bool:
+    """Say whether a level is plainly called a control, a placebo or untreated; `no` and 0 may deny anything."""
+    return any(_STARTS.match(level) for level in levels)
 
 
 def why_reference(level: str, levels: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ tools that name it, so it imports what it needs inside and calls only helpers sh
 
 from __future__ import annotations
 
+from engine.text.names import without_common_ends
 from engine.toolbox.bulk_rna.fits import (
     dispersion_loss,
     fit_coefficients,
@@ -102,10 +103,22 @@ def check_counts(counts):
 
 def match_samples(columns, samples):
     """Return the sample sheet in the order of the matrix's samples, and what did not match."""
+    import pandas as pd
+
     sheet = samples.copy()
     sheet.index = sheet.index.astype(str).str.strip()
     columns = [str(column) for column in columns]
     notes = []
+    if not set(columns) & set(sheet.index):
+        for ours, theirs in ((columns, list(sheet.index)), (list(sheet.index), columns)):
+            cut = without_common_ends(ours, theirs)
+            if cut is None:
+                continue
+            # The matrix keeps its names, so the sheet takes them.
+            names = dict(zip(cut, ours, strict=True) if ours is columns else zip(ours, cut, strict=True))
+            sheet.index = pd.Index([names.get(name, name) for name in sheet.index])
+            notes.append(f"Samples were matched without what their names have in common: {ours[0]!r} is {cut[0]!r}.")
+            break
     if not set(columns) & set(sheet.index):
         fitting = [name for name in sheet.columns if set(sheet[name].astype(str).str.strip()) & set(columns)]
         if not fitting:
@@ -164,6 +177,13 @@ def gene_symbols(features):
     names = pd.read_csv(path, usecols=["Gene stable ID", "Gene name"], dtype=str).dropna()
     known = dict(zip(names["Gene stable ID"], names["Gene name"], strict=True))
     return [known.get(match.group(0)) if match else None for match in found], organism, ""
+
+
+def symbols_of(matrix):
+    """Return the symbol of each row of a matrix, None where unknown: as its file says, else of Ensembl ids."""
+    names = matrix.attrs.get("symbols", {})
+    features = [str(feature) for feature in matrix.index]
+    return [names.get(feature) for feature in features] if names else gene_symbols(features)[0]
 
 
 def de_columns(table, needed=("feature", "log2_fold_change", "p_adj")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation, Points, Repair
+from engine.text.names import without_common_ends
 from engine.toolbox.bulk_rna.common import FITTING, check_counts, gene_inference, match_samples, name_some
 from engine.toolbox.registry import param, tool
 
@@ -70,7 +71,7 @@ EDGER = Citation(
     packages=("numpy", "pandas", "matplotlib"),
     seconds=2,
     example="Are all samples of this RNA-seq experiment sequenced deeply enough?",
-    helpers=(name_some, check_counts, match_samples),
+    helpers=(name_some, check_counts, without_common_ends, match_samples),
     answers=["count_qc"],
 )
 def count_qc(counts, samples, *, outlier_mads: float = 3.0):
@@ -216,7 +217,7 @@ def count_qc(counts, samples, *, outlier_mads: float = 3.0):
     packages=("pydeseq2", "numpy", "pandas"),
     seconds=15,
     example="Normalise the counts so that I can compare and plot samples.",
-    helpers=(name_some, check_counts, match_samples, *FITTING),
+    helpers=(name_some, check_counts, without_common_ends, match_samples, *FITTING),
     answers=["normalize_counts"],
 )
 def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 10):
@@ -308,6 +309,59 @@ def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 1
     return {"expression": values, "size_factors": factors, "findings": findings, "warnings": warnings}
 
 
+def tangled_columns(sheet, shares, shown):
+    """Return findings on how far what was done is mixed with how it was measured; at most three.
+
+    Of pairs of columns of which one is technical by its name (batch, plate, run), or which are both shown. Cramer's V
+    of their table is 0 where the levels of one are spread evenly over those of the other, and 1 where one follows from
+    the other, so that their effects cannot be told apart.
+
+    Args:
+        sheet: one row a sample.
+        shares: columns in groups, with their number of levels and the shares of PC1 and PC2 that they account for.
+        shown: the columns that the picture shows.
+    """
+    import itertools
+    import re
+
+    import numpy as np
+    import pandas as pd
+
+    technical = re.compile(r"batch|plate|lane|(^|[^a-z])(run|site|centre|center|day|plex|chip|slide)([^a-z]|$)", re.I)
+    order = sorted(shares, key=lambda share: (technical.search(str(share[0])) is None, share[0] not in shown))
+    found = []
+    for (first, _, ours), (second, _, theirs) in itertools.combinations(order, 2):
+        known = sheet[first].notna() & sheet[second].notna()
+        table = pd.crosstab(sheet.loc[known, first].astype(str), sheet.loc[known, second].astype(str))
+        named = technical.search(str(first)) is not None
+        if min(table.shape) < 2 or not (named or (first in shown and second in shown)):
+            continue
+        counts = table.to_numpy(dtype=float)
+        expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+        v = float(np.sqrt(((counts - expected) ** 2 / expected).sum() / counts.sum() / (min(table.shape) - 1)))
+        cells = "; ".join(
+            f"{level}: {', '.join(f'{int(n)} {name}' for name, n in row.items() if n)}"
+            for level, row in table.head(6).iterrows()
+        )
+        verdict = (
+            "one follows from the other, so their effects cannot be told apart" if v > 1 - 1e-9
+            else "they are spread evenly" if v < 0.1
+            else "they are partly mixed, so hold one constant when testing the other"
+        )  # fmt: skip
+        text = (
+            f"{first} accounts for {100 * ours[0]:.0f} % of the variation along PC1 and {100 * ours[1]:.0f} % along "
+            f"PC2, {second} for {100 * theirs[0]:.0f} % and {100 * theirs[1]:.0f} %; {verdict} (Cramer's V {v:.2f}; "
+            f"samples of {first} by {second}: {cells})."
+        )
+        values = [
+            {"name": f"eta_squared_pc1_{first}", "value": ours[0], "n": len(sheet)},
+            {"name": f"eta_squared_pc2_{first}", "value": ours[1], "n": len(sheet)},
+            {"name": f"cramers_v_{first}_{second}", "value": v},
+        ]
+        found.append({"text": text, "values": values, "output": "pca_table"})
+    return found[:3]
+
+
 @tool(
     name="sample_pca",
     title="Principal components of the samples",
@@ -315,7 +369,8 @@ def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 1
         "Show how samples resemble each other: principal component analysis of a log-scale expression matrix over its "
         "`n_top` most variable genes (centred, not scaled). Reports the variance each component explains, how much of "
         "PC1 and PC2 each column of the sample sheet accounts for (eta squared: between-group share of the sum of "
-        "squares), and samples lying far from all others."
+        "squares), which columns are mixed with each other (batch and treatment), and samples lying far from all "
+        "others."
     ),
     domain="transcriptomics",
     task_type="analysis",
@@ -349,7 +404,7 @@ def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 1
     packages=("numpy", "pandas", "matplotlib"),
     seconds=2,
     example="Do the samples separate by treatment or by donor?",
-    helpers=(name_some, match_samples),
+    helpers=(name_some, without_common_ends, match_samples, tangled_columns),
     answers=["sample_pca"],
 )
 def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n_top: int = 500):
@@ -438,6 +493,7 @@ def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n
             "Eta squared grows with the number of levels and says nothing of significance: with few samples a column "
             "with many levels explains much by chance."
         )
+    findings += tangled_columns(sheet, shares, (color_by, shape_by))
     far = np.sqrt((scores[:, :2] ** 2).sum(axis=1))
     limit = np.median(far) + 5 * 1.4826 * np.median(np.abs(far - np.median(far)))
     for position in np.flatnonzero(far > limit) if len(sheet) >= 5 else []:
@@ -453,7 +509,7 @@ def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n
                 "row": {"sample": table["sample"][position]},
             }
         )
-    findings = findings[:10]
+    findings = findings[:12]
 
     colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000"]
     markers = ["o", "s", "^", "D", "v", "P", "X", "*", "<", ">"]

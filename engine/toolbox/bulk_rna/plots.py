@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.domain.toolspec import Points
-from engine.toolbox.bulk_rna.common import de_columns, find_genes, gene_symbols, match_samples, name_some
+from engine.text.names import without_common_ends
+from engine.toolbox.bulk_rna.common import de_columns, find_genes, gene_symbols, match_samples, name_some, symbols_of
 from engine.toolbox.bulk_rna.counts import DESEQ2
 from engine.toolbox.registry import param, tool
 
@@ -248,7 +249,7 @@ def ma_plot(de_table, *, alpha: float = 0.05):
     packages=("scipy", "matplotlib", "numpy", "pandas"),
     seconds=3,
     example="Draw a heat map of the 30 most significant genes.",
-    helpers=(name_some, match_samples, gene_symbols, find_genes, de_columns),
+    helpers=(name_some, without_common_ends, match_samples, gene_symbols, symbols_of, find_genes, de_columns),
     answers=["expression_heatmap"],
 )
 def expression_heatmap(
@@ -282,7 +283,7 @@ def expression_heatmap(
             values = values[groups.index]
     if values.shape[1] < 2:
         raise ValueError(f"{values.shape[1]} sample is left: a heat map compares at least 2.")
-    symbols = pd.Series(gene_symbols(values.index)[0], index=values.index, dtype=object)
+    symbols = pd.Series(symbols_of(expression), index=values.index, dtype=object)
     wanted, why = list(genes), "named"
     if not wanted and de_table is not None:
         table = de_columns(de_table).dropna(subset=["p_adj"]).sort_values("p_adj", kind="stable")
@@ -304,22 +305,25 @@ def expression_heatmap(
         why = "most variable"
         values = values.loc[values.var(axis=1).sort_values(ascending=False, kind="stable").index[:top_n]]
     spread = values.std(axis=1, ddof=1)
-    usable = (spread > 0) & values.notna().all(axis=1)
+    usable = (spread > 0) & (values.notna().mean(axis=1) >= 0.5)
     if not usable.all():
-        warnings.append(f"Left out, being constant or incomplete: {name_some(values.index[~usable], 10)}.")
+        warnings.append(f"Left out, being constant or mostly missing: {name_some(values.index[~usable], 10)}.")
+    if values[usable].isna().any(axis=None):
+        warnings.append("Missing values are drawn white; for the order of the rows they count as the row's mean.")
     values = values[usable]
     if values.empty:
         raise ValueError("No gene is left that varies between the samples: there is nothing to draw.")
     z = values.sub(values.mean(axis=1), axis=0).div(spread[usable], axis=0)
     if len(z) > 2 and z.shape[1] > 2:
-        z = z.iloc[leaves_list(linkage(z.to_numpy(), method="average", metric="correlation", optimal_ordering=True))]
+        full = z.fillna(0).to_numpy()
+        z = z.iloc[leaves_list(linkage(full, method="average", metric="correlation", optimal_ordering=True))]
     if groups is None and z.shape[1] > 2:
-        z = z.iloc[:, leaves_list(linkage(z.to_numpy().T, method="average", optimal_ordering=True))]
+        z = z.iloc[:, leaves_list(linkage(z.fillna(0).to_numpy().T, method="average", optimal_ordering=True))]
     labels = [symbols[name] if isinstance(symbols[name], str) else name for name in z.index]
 
     figure = Figure(figsize=(max(5, 0.3 * z.shape[1] + 3), max(3.5, 0.2 * len(z) + 1.8)), layout="constrained")
     axis = figure.subplots()
-    limit = min(3.0, float(np.abs(z.to_numpy()).max()))
+    limit = min(3.0, float(np.nanmax(np.abs(z.to_numpy()))))
     image = axis.imshow(z, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
     axis.set_yticks(range(len(z)), labels, fontsize=7 if len(z) <= 60 else 4)
     axis.set_xticks(range(z.shape[1]), z.columns, rotation=90, fontsize=7 if z.shape[1] <= 60 else 4)
@@ -379,7 +383,7 @@ def expression_heatmap(
     packages=("matplotlib", "numpy", "pandas"),
     seconds=2,
     example="How is KLF15 expressed with and without treatment?",
-    helpers=(name_some, match_samples, gene_symbols, find_genes),
+    helpers=(name_some, without_common_ends, match_samples, gene_symbols, symbols_of, find_genes),
     answers=["gene_expression_of"],
 )
 def gene_expression(expression, samples, *, genes: list[str], group_by: str):
@@ -399,7 +403,7 @@ def gene_expression(expression, samples, *, genes: list[str], group_by: str):
         sheet = sheet.drop(index=without)
     if sheet.empty:
         raise ValueError(f"No sample has a value of {group_by!r}.")
-    symbols = gene_symbols(values.index)[0]
+    symbols = symbols_of(expression)
     found, lost = find_genes(values.index, symbols, genes)
     if lost:
         warnings.append(f"Not in the expression matrix: {name_some(lost, 10)}.")

@@ -1,0 +1,164 @@
+"""What a table of changed genes or proteins says: its order, its first sentence and the rows that are told of."""
+
+from __future__ import annotations
+
+from engine.toolbox.bulk_rna.common import changed_by, find_genes, format_p, gene_label, gene_symbols, name_some
+
+
+def ranked_changes(table):
+    """Return the table with symbols where they are known, the smallest p-values first, and notes.
+
+    Symbols that stand in the table are kept; those of Ensembl ids are looked up.
+    """
+    notes = []
+    if "symbol" not in table:
+        symbols, organism, note = gene_symbols(table["feature"])
+        if organism and not note:
+            table.insert(1, "symbol", symbols)
+        notes += [note] if note else []
+    # Genes of the same counts have p-values that differ in the last digit only, by the processor: they go by name.
+    order = table[["p_adj", "p_value"]].map(lambda p: float(f"{p:.8e}")).assign(feature=table["feature"])
+    return table.loc[order.sort_values(["p_adj", "p_value", "feature"]).index].reset_index(drop=True), notes
+
+
+def error_widths(table):
+    """Return how many standard errors a 95 % interval reaches: of the normal, of t where the table has its `df`."""
+    from scipy import stats
+
+    width = table["log2_fold_change"] * 0 + 1.96
+    return width if "df" not in table else width * 0 + stats.t.isf(0.025, table["df"])
+
+
+def detectable_change(table, alpha, noun="gene"):
+    """Return which fold change would have been found where none was, as the end of a sentence; "" without errors.
+
+    Of a gene with the median standard error: with 80 % power, at the p-value that the smallest of all genes with an
+    adjusted p-value must reach for the false discovery rate (alpha / genes, Benjamini and Hochberg's first step).
+    """
+    from scipy import stats
+
+    tested = table.dropna(subset=["p_adj", "lfc_se"])
+    if not len(tested):
+        return ""
+    curve = stats.t(float(tested["df"].median())) if "df" in tested else stats.norm
+    size = (curve.isf(alpha / len(tested) / 2) + curve.ppf(0.8)) * float(tested["lfc_se"].median())
+    return f"; in a {noun} of median precision a change of {2**size:.3g}-fold would have been found with 80 % power"
+
+
+def told_changes(
+    table, sizes, condition, treated, control, held, *,
+    alpha, min_abs_lfc, named, genes, threshold, n_tested, noun="gene", unit="normalised reads",
+):  # fmt: skip
+    """Return the findings on a table of changes and warnings: how many differ, then the clearest and those asked for.
+
+    Args:
+        table: one row a feature, best first, as `ranked_changes` gives it.
+        sizes: level -> its number of samples.
+        condition: the column that is compared by.
+        treated: the level of interest.
+        control: the level it is compared with.
+        held: the columns adjusted for.
+        alpha: the false discovery rate.
+        min_abs_lfc: log2 fold change by which features are counted; the test itself is of any difference.
+        named: how many features the first sentence names; 0: the clearest three each way.
+        genes: features to tell of whatever their rank.
+        threshold: what the test asks beyond a difference, in words.
+        n_tested: number of features tested.
+        noun: what a feature is.
+        unit: the unit of `base_mean`.
+    """
+    import numpy as np
+
+    warnings, many = [], f"{noun}s"
+    significant = table["p_adj"] < alpha
+    up = int((significant & (table["log2_fold_change"] > 0)).sum())
+    down = int((significant & (table["log2_fold_change"] < 0)).sum())
+    adjusted = f", adjusted for {name_some(held)}" if held else ""
+    # The clearest both ways: by p alone all of them may be on one side.
+    change, symbols = table["log2_fold_change"], table.get("symbol", table["feature"])
+    names = symbols.mask(symbols == "").fillna(table["feature"])
+    sides = {"higher": table.index[significant & (change > 0)], "lower": table.index[significant & (change < 0)]}
+    clearest = "".join(
+        f"; most clearly {word} {', '.join(names[at] for at in places[:3])}"
+        for word, places in sides.items()
+        if len(places)
+    )
+    if named:
+        leading = [at for at in table.index if change[at] == change[at]][:named]
+        listed = ", ".join(f"{names[at]} {change[at]:+.2f}" for at in leading)
+        clearest = f"; the {len(leading)} with the smallest p-values, with log2 fold change: {listed}"
+    large = significant & (change.abs() >= min_abs_lfc)
+    n_large_up, n_large_down = int((large & (change > 0)).sum()), int((large & (change < 0)).sum())
+    counted = f"{up:,} higher and {down:,} lower in {treated} than in {control}"
+    larger = []
+    if min_abs_lfc > 0:
+        counted = (
+            f"{n_large_up + n_large_down:,} of them by at least {2**min_abs_lfc:.3g}-fold, {n_large_up:,} higher and "
+            f"{n_large_down:,} lower in {treated} than in {control}"
+        )
+        larger = [
+            {"name": "n_large_up", "value": n_large_up, "unit": many},
+            {"name": "n_large_down", "value": n_large_down, "unit": many},
+        ]
+    unseen = "" if up + down else detectable_change(table, alpha, noun)
+    findings = [
+        {
+            "text": f"{up + down:,} of {n_tested:,} tested {many} differ between {treated} and {control}{threshold} "
+            f"at a false discovery rate of {100 * alpha:g} %: {counted}{clearest} "
+            f"({condition}: n = {sizes[treated]} {treated}, n = {sizes[control]} {control}{adjusted}){unseen}.",
+            "values": [
+                {"name": "n_significant", "value": up + down, "unit": many},
+                {"name": "n_up", "value": up, "unit": many},
+                {"name": "n_down", "value": down, "unit": many},
+                *larger,
+                {"name": "n_tested", "value": n_tested, "unit": many},
+                {"name": "n_treated", "value": int(sizes[treated]), "unit": "samples"},
+                {"name": "n_control", "value": int(sizes[control]), "unit": "samples"},
+                {"name": "alpha", "value": float(alpha)},
+            ],
+            "output": "de_table",
+        }
+    ]
+    found, lost = find_genes(table["feature"], table.get("symbol", table["feature"]), genes)
+    if lost:
+        warnings.append(f"Not among the tested {many}: {name_some(lost, 10)}.")
+    told = sorted(place for places in sides.values() for place in places[:5])
+    widths = error_widths(table)
+    for position in [*(position for position in told if position not in found), *list(found)[:4]]:
+        row = table.loc[position]
+        lfc, p_adj = float(row["log2_fold_change"]), float(row["p_adj"])
+        if not np.isfinite(lfc):
+            continue
+        low, high = lfc - widths[position] * row["lfc_se"], lfc + widths[position] * row["lfc_se"]
+        side = f"is {'higher' if lfc > 0 else 'lower'} in {treated} than in {control}"
+        judged = f"adjusted p {format_p(p_adj)}"
+        if np.isfinite(p_adj) and not p_adj < alpha:
+            side = f"is not shown to differ between {treated} and {control}"
+            judged = f"95 % CI {low:+.2f} to {high:+.2f}; {judged}"
+        if not p_adj < alpha:
+            judged += ", not significant" if np.isfinite(p_adj) else ": no judgement possible"
+        values = [
+            {"name": "log2_fold_change", "value": lfc, "unit": "log2", "low": float(low), "high": float(high)},
+            {"name": "base_mean", "value": float(row["base_mean"]), "unit": unit},
+        ]
+        if np.isfinite(p_adj):
+            values.append({"name": "p_adj", "value": p_adj})
+        findings.append(
+            {
+                "text": f"{gene_label(row)} {side}: log2 fold change {lfc:+.2f} ({judged}).",
+                "values": values,
+                "output": "de_table",
+                "row": {"feature": row["feature"]},
+                "asserts": changed_by(treated, row) if p_adj < alpha else None,
+            }
+        )
+    if not (up + down):
+        warnings.append(f"No {noun} passes: with few replicates this does not show that nothing changes.")
+    return findings, warnings
+
+
+CHANGES = (
+    format_p, gene_symbols, gene_label, changed_by, find_genes, ranked_changes, error_widths, detectable_change,
+    told_changes,
+)  # fmt: skip
+"""The helpers of a tool that gives a table of changes."""
