@@ -232,10 +232,11 @@ def _shown(
     """Return the rows and columns of one table; None for one that cannot be read."""
     pointing = {f.id: f.row for f in result.findings if f.artifact == chosen.name and f.row}
     try:
-        found = scan(artifacts.path(chosen.sha256), pointing, first=MOST_ROWS)
+        found = scan(artifacts.path(chosen.sha256), pointing, first=max(MOST_ROWS, finding.first))
     except (OSError, EngineError, ValueError):
         return None
-    rows = _rows(found, [f.id for f in result.findings], finding.id)
+    named = finding.first if chosen.name == finding.artifact else 0
+    rows = dict(enumerate(found.first[:named], start=1)) or _rows(found, [f.id for f in result.findings], finding.id)
     if not rows:
         return None
     columns = _columns(found.header, rows, declared.get(chosen.output, ()), _deciding(finding, asked))

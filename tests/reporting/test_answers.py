@@ -254,3 +254,19 @@ def test_what_decides_stands_beside_what_describes(made):
     assert "p_adj" in outcome_text(shown, None)
     assert "| pair | p_adj |" in markdown.render(shown, registry())
     assert "p_adj</th>" in html.render(shown, store, registry())
+
+
+def test_the_rows_that_a_sentence_names_are_shown_and_no_others(made):
+    view, store = made
+    report = synthesize(view, registry(), store)
+    result = view.results["n1"]
+    leading = result.findings[0]
+    assert leading.id == report.answers[0].finding
+    named = result.model_copy(update={"findings": [leading.model_copy(update={"first": 1}), *result.findings[1:]]})
+    table = (
+        synthesize(view.model_copy(update={"results": {**view.results, "n1": named}}), registry(), store)
+        .answers[0]
+        .table
+    )
+    assert list(table.rows) == [1]
+    assert table.total > 1

@@ -555,6 +555,7 @@ def differential_expression(
                 {"name": "alpha", "value": float(alpha)},
             ],
             "output": "de_table",
+            "first": len(leading) if named else 0,
         }
     ]
     found, lost = find_genes(table["feature"], table.get("symbol", table["feature"]), genes_of_interest)
