@@ -54,8 +54,8 @@ def same_samples(matrix: Profile, sheet: Profile) -> tuple[str, dict[str, str]] 
     """Find the column of the sheet whose names are the matrix's but for case, the signs between parts or R's `X`.
 
     Returns:
-        The column ("" for the names it has as a sample sheet) and for each of its names that is another spelling the one
-        of the matrix; None where the names match as they are, or where two names of one side would become one.
+        The column ("" for the names it has as a sample sheet), and for each of its names that is spelled otherwise the
+        matrix's; None where the names match as they are, or where two names of one side would become one.
     """
     exact = match_samples(matrix, sheet)
     if exact.n_matched == len(matrix.sample_ids):
