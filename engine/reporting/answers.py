@@ -20,7 +20,7 @@ from engine.planning.telling.kept import kept_rows
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers
-from engine.reporting.status import done_nodes, planned, unfinished
+from engine.reporting.status import done_nodes, left_aside, planned, unfinished
 from engine.text.codes import meanings
 from engine.toolbox.large_tables import Scan, scan
 from engine.toolbox.registry import ToolRegistry
@@ -319,6 +319,7 @@ def _is_number(cells: Sequence[str]) -> bool:
 def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
     """Return at most three: all that failed or was left out first, then what speaks against these answers."""
     missing = unfinished(view) + [f"Not answered: {text}" for text in (view.plan.not_answered if view.plan else [])]
+    missing += left_aside(view)
     if len(missing) > MOST_CAVEATS:
         more = len(missing) - MOST_CAVEATS + 1
         return [*missing[: MOST_CAVEATS - 1], f"{more} more things were not done or not answered; see the details."]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
 from engine.cli.show import outcome_text
-from engine.domain.plan import Chosen, Span
+from engine.domain.plan import LEFT_ASIDE, Chosen, OpenQuestion, Span
 from engine.domain.report import Report
 from engine.reporting.answers import _columns, caveats
 from engine.reporting.forms import html, markdown, run_json
@@ -270,3 +270,12 @@ def test_the_rows_that_a_sentence_names_are_shown_and_no_others(made):
     )
     assert list(table.rows) == [1]
     assert table.total > 1
+
+
+def test_words_that_the_plan_leaves_aside_limit_the_answer(made):
+    view, store = made
+    asked = OpenQuestion(id=LEFT_ASIDE, text="The plan leaves aside 'drugs': is that meant?", why="")
+    view = view.model_copy(update={"plan": view.plan.model_copy(update={"open_questions": [asked]})})
+    report = synthesize(view, registry(), store)
+    assert "The plan leaves aside 'drugs'." in caveats(view, report.answers)
+    assert "The plan leaves aside 'drugs'." in report.limitations
