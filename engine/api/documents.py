@@ -35,7 +35,13 @@ def read_plan(path: Path | str) -> TaskDag:
         if isinstance(document, dict):
             for told in ("structure", "goals"):  # what was found in the files and what it means: no part of the plan
                 document.pop(told, None)
-        return TaskDag.model_validate(document)
+        plan = TaskDag.model_validate(document)
+        # An exported plan has its files beside it.
+        found = {d.name: Path(path).absolute().parent / d.path for d in plan.datasets}
+        datasets = [
+            d.model_copy(update={"path": str(found[d.name])}) if found[d.name].is_file() else d for d in plan.datasets
+        ]
+        return plan.model_copy(update={"datasets": datasets})
     except OSError as err:
         raise PlanError(f"The plan {path} cannot be read: {err.strerror}.") from err
     except (ValueError, ValidationError) as err:
