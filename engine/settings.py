@@ -30,7 +30,7 @@ class Settings(BaseSettings):
 
     workspace: Path = Field(default_factory=lambda: user_data_path("biodesk", appauthor=False))
     """Folder that holds everything Biodesk keeps."""
-    user: str = Field(default_factory=lambda: _local_account())
+    user: str = Field(default_factory=lambda: local_account())
     """Who runs are attributed to."""
     model: str = "offline"
     """Model of every role that names none: `offline` (the built-in rules), PROVIDER/MODEL, or several in the order
@@ -149,7 +149,8 @@ class Settings(BaseSettings):
         return init_settings, env_settings
 
 
-def _local_account() -> str:
+def local_account() -> str:
+    """Return the name of the account that this process runs as."""
     import getpass
 
     try:

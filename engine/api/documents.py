@@ -44,7 +44,13 @@ def read_plan(path: Path | str) -> TaskDag:
             # What was found in the files, what it means and what it may cost: no part of the plan.
             for told in ("structure", "goals", "model_estimate"):
                 document.pop(told, None)
-        return TaskDag.model_validate(document)
+        plan = TaskDag.model_validate(document)
+        # An exported plan has its files beside it.
+        found = {d.name: Path(path).absolute().parent / d.path for d in plan.datasets}
+        datasets = [
+            d.model_copy(update={"path": str(found[d.name])}) if found[d.name].is_file() else d for d in plan.datasets
+        ]
+        return plan.model_copy(update={"datasets": datasets})
     except OSError as err:
         raise PlanError(f"The plan {path} cannot be read: {err.strerror}.") from err
     except (ValueError, ValidationError) as err:

@@ -13,6 +13,21 @@ from engine.domain.profile import Profile
 from engine.text.names import without_common_ends
 
 
+def _without_r_prefix(name: str) -> str:
+    return re.sub(r"^X(?=\d)", "", name)
+
+
+_SPELLINGS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("upper and lower case", str.lower),
+    ("the characters between the parts ('-', '.', '_' or spaces)", lambda name: re.sub(r"[-._ ]+", "-", name)),
+    (
+        "the X that R puts before names that start with a number",
+        lambda name: re.sub(r"[-._ ]+", "-", _without_r_prefix(name)),
+    ),
+)
+"""Differences that say nothing: names that differ in no other way are taken for the same."""
+
+
 class SampleMatch(NamedTuple):
     """How the samples of a matrix are found in a sample sheet."""
 
@@ -38,6 +53,27 @@ def match_samples(matrix: Profile, sheet: Profile) -> SampleMatch:
         return best
     cut = [found for column, ids in columns.items() if (found := _match_cut(column, wanted, ids)) is not None]
     return max(cut, key=lambda match: match.n_matched, default=best)
+
+
+def same_samples(matrix: Profile, sheet: Profile) -> tuple[str, dict[str, str]] | None:
+    """Find the column of the sheet whose names are the matrix's but for case, the signs between parts or R's `X`.
+
+    Returns:
+        The column ("" for the names it has as a sample sheet), and for each of its names that is spelled otherwise the
+        matrix's; None where the names match as they are, or where two names of one side would become one.
+    """
+    exact = match_samples(matrix, sheet)
+    if exact.n_matched == len(matrix.sample_ids):
+        return None
+    for column, offered in {"": sheet.sample_ids, **_id_columns(sheet)}.items():
+        for _, rule in _SPELLINGS:
+            ours, theirs = ({rule(name): name for name in names} for names in (matrix.sample_ids, offered))
+            if len(ours) < len({*matrix.sample_ids}) or len(theirs) < len({*offered}):
+                continue
+            both = ours.keys() & theirs.keys()
+            if len(both) > exact.n_matched and len(both) >= max(2, 0.8 * min(len(ours), len(theirs))):
+                return column, {theirs[key]: ours[key] for key in both if theirs[key] != ours[key]}
+    return None
 
 
 def _id_columns(sheet: Profile) -> dict[str, list[str]]:
@@ -148,20 +184,11 @@ def _hint(left: list[str], right: list[str]) -> str:
     return f" ({pair[0]!r} may be {pair[1]!r})" if pair else ""
 
 
-def _without_r_prefix(name: str) -> str:
-    return re.sub(r"^X(?=\d)", "", name)
-
-
 def _near_match(matrix: Profile, sheet: Profile) -> str | None:
     """Say which small, systematic difference keeps the names apart."""
     columns: dict[str, list[str]] = {"row names": sheet.sample_ids} | _id_columns(sheet)
     rules: list[tuple[str, Callable[[str], str]]] = [
-        ("upper and lower case", str.lower),
-        ("the characters between the parts ('-', '.', '_' or spaces)", lambda name: re.sub(r"[-._ ]+", "-", name)),
-        (
-            "the X that R puts before names that start with a number",
-            lambda n: re.sub(r"[-._ ]+", "-", _without_r_prefix(n)),
-        ),
+        *_SPELLINGS,
         ("case, punctuation or spaces", lambda name: plain(_without_r_prefix(name))),
         ("leading zeros", lambda name: re.sub(r"(?<!\d)0+(?=\d)", "", name)),
     ]
@@ -183,9 +210,10 @@ def _example(left: Sequence[str], right: Sequence[str], rule: Callable[[str], st
 
 def _near_sentence(matrix: Profile, sheet: Profile, where: str, difference: str, example: tuple[str, str]) -> str:
     place = "" if where == "row names" else f" (column {where!r})"
+    then = "they are taken for the same" if same_samples(matrix, sheet) else "make the names equal"
     return (
         f"The samples of {matrix.name} and {sheet.name}{place} differ only in {difference}: {example[0]!r} and "
-        f"{example[1]!r}; make the names equal."
+        f"{example[1]!r}; {then}."
     )
 
 

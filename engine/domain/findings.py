@@ -44,6 +44,8 @@ class Finding(Value):
     """Name of the artifact that shows it."""
     row: dict[str, Scalar] = {}
     """Column -> value that selects the artifact's row; empty when the whole artifact shows it."""
+    first: int = 0
+    """The sentence names so many of the artifact's first rows, in their order (`the ten with ...`); 0 for none."""
     asserts: Assertion | None = None
     """What it states of two entities, where it does."""
     grounding: Grounding = "ungrounded"

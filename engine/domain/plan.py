@@ -120,6 +120,10 @@ class TaskNode(Value):
         return list(dict.fromkeys([*read, *self.depends_on]))
 
 
+LEFT_ASIDE = "unused_words"
+"""The id of the question whether words that no part of the plan answers to may be left aside."""
+
+
 class OpenQuestion(Value):
     """Something the planner cannot know. `proposed` is what it will use unless told otherwise."""
 

@@ -43,6 +43,7 @@ from engine.planning.making.finish import PlanProposal, doubts_of, finished
 from engine.planning.making.joined import joins_first, on_the_joined
 from engine.planning.reading.declared import mark_told, with_missing
 from engine.planning.reading.reading import Choices, Reading
+from engine.planning.tables.samples import with_same_names
 from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
 from engine.planning.telling.offers import offers
@@ -169,7 +170,7 @@ class Planner:
     def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)
         require_data(profiles, data)
-        return with_list_as_set(with_spans(with_subjects(data)))
+        return with_list_as_set(with_spans(with_subjects(with_same_names(data))))
 
     def _read(self, question: str, profiles: list[Profile], chosen: Choices) -> tuple[Reading, Data, list[Profile]]:
         """Return what a question says and the data as it sees them: without what it calls missing, with what it makes."""

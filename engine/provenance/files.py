@@ -5,8 +5,9 @@ Names come from plans and file systems; none of them may lead out of the folder 
 
 from __future__ import annotations
 
+import json
 import re
-from pathlib import Path
+from typing import Any
 
 from engine.domain.plan import TaskDag
 from engine.domain.results import Artifact
@@ -62,9 +63,10 @@ def file_name(path: str) -> str:
     return re.split(r"[\\/]", path)[-1]
 
 
-def shown_path(path: str) -> str:
-    """Return a path for others to read: below the home folder it starts with `~`."""
-    try:
-        return f"~/{Path(path).relative_to(Path.home()).as_posix()}"
-    except (ValueError, RuntimeError):
-        return path
+def for_others(plan: TaskDag) -> dict[str, Any]:
+    """Return a plan as plain JSON data that says of no folder of this machine: its files lie in `data/` beside it."""
+    document = json.loads(plan.model_dump_json())
+    names = data_files(plan)
+    for dataset in document["datasets"]:
+        dataset["path"] = f"data/{names[dataset['name']]}"
+    return document

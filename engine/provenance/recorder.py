@@ -19,7 +19,8 @@ from engine.domain.plan import DATA_PREFIX, TaskNode
 from engine.domain.results import NodeResult
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
-from engine.provenance.files import FORMAT, code_file, shown_path
+from engine.provenance.files import FORMAT, code_file, data_files, for_others
+from engine.settings import local_account
 from engine.toolbox.registry import ToolRegistry
 
 VERSION = 1
@@ -41,7 +42,8 @@ def provenance(
         "run": {
             "id": record.run_id,
             "name": record.name,
-            "user": record.user,
+            # A name that somebody gave; the account that runs this machine is nobody's business.
+            "user": "" if record.user == local_account() else record.user,
             "status": record.status,
             "created_at": record.created_at,
             "finished_at": record.finished_at,
@@ -115,17 +117,16 @@ def maker() -> str:
 def _plan(view: RunView) -> dict[str, Any] | None:
     if view.plan is None:
         return None
-    plan = plain(view.plan)
-    for dataset in plan["datasets"]:
-        dataset["path"] = shown_path(dataset["path"])
+    plan = for_others(view.plan)
     return {"version": view.plan.version, "versions": view.plan_versions, "sha256": sha256_value(plan), "content": plan}
 
 
 def _datasets(view: RunView) -> list[dict[str, Any]]:
+    names = data_files(view.plan)
     return [
         {
             "name": dataset.name,
-            "path": shown_path(dataset.path),
+            "path": f"data/{names[dataset.name]}",
             "sha256": dataset.sha256,
             "bytes": dataset.bytes,
             "type": dataset.type.value,

@@ -20,7 +20,7 @@ from engine.planning.telling.kept import kept_rows
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers
-from engine.reporting.status import done_nodes, planned, unfinished
+from engine.reporting.status import done_nodes, left_aside, planned, unfinished
 from engine.text.codes import meanings
 from engine.toolbox.large_tables import Scan, scan
 from engine.toolbox.registry import ToolRegistry
@@ -232,10 +232,11 @@ def _shown(
     """Return the rows and columns of one table; None for one that cannot be read."""
     pointing = {f.id: f.row for f in result.findings if f.artifact == chosen.name and f.row}
     try:
-        found = scan(artifacts.path(chosen.sha256), pointing, first=MOST_ROWS)
+        found = scan(artifacts.path(chosen.sha256), pointing, first=max(MOST_ROWS, finding.first))
     except (OSError, EngineError, ValueError):
         return None
-    rows = _rows(found, [f.id for f in result.findings], finding.id)
+    named = finding.first if chosen.name == finding.artifact else 0
+    rows = dict(enumerate(found.first[:named], start=1)) or _rows(found, [f.id for f in result.findings], finding.id)
     if not rows:
         return None
     columns = _columns(found.header, rows, declared.get(chosen.output, ()), _deciding(finding, asked))
@@ -318,6 +319,7 @@ def _is_number(cells: Sequence[str]) -> bool:
 def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
     """Return at most three: all that failed or was left out first, then what speaks against these answers."""
     missing = unfinished(view) + [f"Not answered: {text}" for text in (view.plan.not_answered if view.plan else [])]
+    missing += left_aside(view)
     if len(missing) > MOST_CAVEATS:
         more = len(missing) - MOST_CAVEATS + 1
         return [*missing[: MOST_CAVEATS - 1], f"{more} more things were not done or not answered; see the details."]

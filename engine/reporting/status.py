@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.domain.plan import TaskNode
+from engine.domain.plan import LEFT_ASIDE, TaskNode
 from engine.domain.results import DONE, NodeResult
 from engine.domain.run_view import RunView
 from engine.text.prose import full_stop
@@ -85,6 +85,12 @@ def _unfinished_line(view: RunView, node: TaskNode, status: str, reason: str, fa
     if status == "running" and view.record.status == "running":
         return f"{label} is still running."
     return full_stop(f"{label} has not been run" + (f": {reason}" if reason else ""))
+
+
+def left_aside(view: RunView) -> list[str]:
+    """Return a sentence where words of the question are left aside: who reads an answer may not have seen the plan."""
+    asked = [question for question in (view.plan.open_questions if view.plan else []) if question.id == LEFT_ASIDE]
+    return [full_stop(question.text.partition(":")[0]) for question in asked]
 
 
 def status_lines(view: RunView) -> list[str]:

@@ -44,6 +44,7 @@ class ResultFile(BaseModel):
         values: list[FindingValue] = []
         output: str = ""
         row: dict[str, str | int | float | bool | None] = {}
+        first: int = Field(default=0, ge=0, le=1_000)
         asserts: Assertion | None = None
 
     computed_on: str = Field(default="", max_length=300)

@@ -151,6 +151,7 @@ def _findings(node: str, result: ResultFile, artifacts: list[Artifact]) -> list[
             values=found.values,
             artifact=names.get(found.output, ""),
             row=found.row,
+            first=found.first,
             asserts=found.asserts,
             evidence=[names[found.output]] if found.output in names else [],
         )

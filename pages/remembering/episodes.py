@@ -83,7 +83,7 @@ def _card(engine: Engine, episode: Any, item: Any = None) -> None:
             if episode.pinned:
                 st.badge("Pinned", icon=":material/keep:", color="orange")
             st.badge("Done" if episode.success else "Failed", color="green" if episode.success else "red")
-        asked = [f"asked by {episode.user}"] if episode.user else []
+        asked = [f"asked by {episode.user}"] if episode.user not in ("", engine.settings.user) else []
         tools = ", ".join(episode.tools[:8]) or "no tools"
         st.caption(plain(" · ".join([episode.at[:10], *asked, f"quality {episode.quality:.2f}", tools])))
         if item is not None:

@@ -64,6 +64,28 @@ def test_words_among_numbers_are_missing_values(word: str, tmp_path: Path) -> No
         assert any(word.strip() in warning for warning in profile.warnings)
 
 
+@pytest.mark.parametrize("name", ["age", "age ", " age"])
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_missing_cells_are_missing_also_where_the_name_has_blanks_around_it(
+    name: str, ending: str, tmp_path: Path
+) -> None:
+    ages: list[Any] = [30 + i for i in range(30)]
+    table = pd.DataFrame(
+        {"id": [f"p{i}" for i in range(33)], name: [*ages, "?", "?", 999], "pain ": [*range(10)] * 3 + [99, 99, 4]}
+    )
+    path = tmp_path / f"t.{ending}"
+    table.to_csv(path, index=False) if ending == "csv" else table.to_excel(path, index=False)
+    profile = profile_file(path)
+    guess = profile.serves_as(DataType.TABLE)
+    assert guess is not None
+    frame = read_data(profile.path, "table", **guess.read)
+    assert {c.name: c.missing for c in profile.column_profiles} == frame.isna().sum().to_dict()
+    assert frame["age"].dropna().tolist()[:30] == ages
+    assert "?" not in frame["age"].tolist()
+    assert frame["pain"].isna().sum() == 2
+    assert frame.dtypes[["age", "pain"]].tolist() == [float, float]
+
+
 @pytest.mark.parametrize(
     ("cell", "limit", "bias"),
     [("<0.1", "limit 0.1", "upwards"), ("> 100", "limit 100", "downwards"), ("≤0.5", "limit 0.5", "upwards"),

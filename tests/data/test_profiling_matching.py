@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import profile_files as make
 import pytest
 
-from engine.data.matching import cross_check, match_samples
+from engine.data.matching import cross_check, match_samples, same_samples
 from engine.data.profiler import profile_file
 
 
@@ -71,6 +72,35 @@ def test_systematic_difference_is_named(pair, change: Callable[[str], str], word
     assert words in warnings[0]
     assert repr(make.SAMPLES[0]) in warnings[0]
     assert repr(change(make.SAMPLES[0])) in warnings[0]
+
+
+@pytest.mark.parametrize(
+    "change", [str.upper, lambda name: name.replace("_", "-"), lambda name: name.replace("_", ". ")]
+)
+def test_names_that_say_the_same_are_taken_for_the_same(pair, change: Callable[[str], str]) -> None:
+    matrix, sheet = pair(change)
+    found = same_samples(matrix, sheet)
+    assert found is not None
+    assert found[1] == {change(name): name for name in make.SAMPLES}
+    assert cross_check([matrix, sheet])[0].endswith("they are taken for the same.")
+
+
+@pytest.mark.parametrize("change", [lambda name: name.replace("_", "_0")])
+def test_names_that_may_say_something_else_are_not_taken_for_the_same(pair, change: Callable[[str], str]) -> None:
+    matrix, sheet = pair(change)
+    assert same_samples(matrix, sheet) is None
+    assert cross_check([matrix, sheet])[0].endswith("make the names equal.")
+
+
+def test_two_names_that_would_become_one_are_left_apart(pair) -> None:
+    names = ["s-1", "s.1", "s-2", "s.2", "s-3", "s.3"]
+    matrix, sheet = pair(lambda name: re.sub("[-.]", "_" if "-" in name else " ", name), names)
+    assert match_samples(matrix, sheet).n_matched == 0
+    assert same_samples(matrix, sheet) is None
+
+
+def test_equal_names_need_no_other_spelling(pair) -> None:
+    assert same_samples(*pair()) is None
 
 
 def test_prefix_added_by_r_is_no_difference(tmp_path: Path) -> None:

@@ -93,7 +93,10 @@ def test_the_folder_holds_what_its_contract_names(survival):
 def test_the_run_document_keeps_its_contract(survival):
     engine, run_id, out = survival
     run = engine.run_json(run_id)
-    assert json.loads((out / "run.json").read_text(encoding="utf-8")) == json.loads(json.dumps(run))
+    written, told = json.loads((out / "run.json").read_text(encoding="utf-8")), json.loads(json.dumps(run))
+    for dataset in told["plan"]["datasets"]:  # others are not told where on this machine the files lie
+        dataset["path"] = f"data/{dataset['name']}"
+    assert written == told
     assert set(run["route"]) >= {
         "strategy",
         "confidence",

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
 
+from engine.data.catalogue import read_data
+
 RNG = np.random.default_rng(3)
 
 
@@ -50,3 +52,32 @@ def test_a_join_alone_needs_no_key_in_the_words(files):
 def test_a_step_takes_the_file_that_holds_its_columns(files):
     plan = the_planner().plan("Regress height on girth", files).plan
     assert plan.nodes[-1].inputs == {"table": "data:sizes.csv"}
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """Counts of eight samples, and a sheet that writes their names with other signs between the parts."""
+    folder = tmp_path_factory.mktemp("counted")
+    samples = [f"S{k}.{'drug' if k % 2 else 'mock'}" for k in range(8)]
+    genes = pd.Index([f"ENSG{k:011d}" for k in range(300)], name="gene")
+    counts = pd.DataFrame(RNG.negative_binomial(5, 0.02, (300, 8)), index=genes, columns=samples)
+    counts.to_csv(folder / "counts.csv")
+    sheet = pd.DataFrame({"sample": [s.replace(".", "-") for s in samples], "treatment": [s[3:] for s in samples]})
+    sheet.to_csv(folder / "sheet.csv", index=False)
+    return profile_files([folder / "counts.csv", folder / "sheet.csv"]), samples
+
+
+def test_samples_are_found_where_only_the_signs_between_the_parts_differ(counted):
+    files, samples = counted
+    plan = the_planner().plan("Which genes differ between drug and mock?", files).plan
+    sheet = next(one for one in plan.datasets if one.name == "sheet.csv")
+    assert read_data(sheet.path, sheet.type, **sheet.read).index.tolist() == samples
+    assert any("taken for the same" in warning for warning in plan.warnings)
+
+
+@pytest.mark.parametrize("words", ["give me the top ten", "show me the top 10", "list the top 10"])
+def test_how_many_are_wanted_is_no_request_of_its_own(counted, words):
+    plan = the_planner().plan(f"Which genes differ between drug and mock? {words}", counted[0]).plan
+    assert len(plan.analysis) == 1
+    assert not plan.not_answered
+    assert 10 in [value for node in plan.nodes for value in node.params.values()]

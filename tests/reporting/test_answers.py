@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
 from engine.cli.show import outcome_text
-from engine.domain.plan import Chosen, Span
+from engine.domain.plan import LEFT_ASIDE, Chosen, OpenQuestion, Span
 from engine.domain.report import Report
 from engine.reporting.answers import _columns, caveats
 from engine.reporting.forms import html, markdown, run_json
@@ -254,3 +254,28 @@ def test_what_decides_stands_beside_what_describes(made):
     assert "p_adj" in outcome_text(shown, None)
     assert "| pair | p_adj |" in markdown.render(shown, registry())
     assert "p_adj</th>" in html.render(shown, store, registry())
+
+
+def test_the_rows_that_a_sentence_names_are_shown_and_no_others(made):
+    view, store = made
+    report = synthesize(view, registry(), store)
+    result = view.results["n1"]
+    leading = result.findings[0]
+    assert leading.id == report.answers[0].finding
+    named = result.model_copy(update={"findings": [leading.model_copy(update={"first": 1}), *result.findings[1:]]})
+    table = (
+        synthesize(view.model_copy(update={"results": {**view.results, "n1": named}}), registry(), store)
+        .answers[0]
+        .table
+    )
+    assert list(table.rows) == [1]
+    assert table.total > 1
+
+
+def test_words_that_the_plan_leaves_aside_limit_the_answer(made):
+    view, store = made
+    asked = OpenQuestion(id=LEFT_ASIDE, text="The plan leaves aside 'drugs': is that meant?", why="")
+    view = view.model_copy(update={"plan": view.plan.model_copy(update={"open_questions": [asked]})})
+    report = synthesize(view, registry(), store)
+    assert "The plan leaves aside 'drugs'." in caveats(view, report.answers)
+    assert "The plan leaves aside 'drugs'." in report.limitations

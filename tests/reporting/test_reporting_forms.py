@@ -1,18 +1,22 @@
 from __future__ import annotations
 
+import getpass
 import io
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from pypdf import PdfReader
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
+from engine.api.documents import read_plan
 from engine.domain.results import RunRecord
 from engine.domain.run_view import RunView
 from engine.errors import UserError
-from engine.provenance.verify import verify_path
+from engine.provenance.recorder import provenance
+from engine.provenance.verify import hash_file, verify_path
 from engine.reporting.forms import html, markdown, pdf, run_json
 from engine.reporting.forms.bundle import export, write_bundle
 from engine.reporting.forms.contents import gather
@@ -235,6 +239,22 @@ def test_bundle_holds_what_the_interface_promises(made, tmp_path):
     links = re.findall(r"\]\(([^)]+)\)", (tmp_path / "out" / "report.md").read_text())
     assert links
     assert all((tmp_path / "out" / link).is_file() for link in links)
+
+
+def test_a_bundle_says_nothing_of_the_machine_it_was_written_on(made, tmp_path):
+    view, store = made
+    view = view.model_copy(update={"record": view.record.model_copy(update={"user": getpass.getuser()})})
+    out = tmp_path / "out"
+    write_bundle(view, store, small_registry(), out)
+    folders = {str(Path(dataset.path).parent) for dataset in view.plan.datasets}
+    for name in ("plan.json", "run.json", "provenance.json"):
+        text = (out / name).read_text()
+        assert not any(folder in text for folder in folders), name
+        assert f'"{getpass.getuser()}"' not in text, name
+    plan = read_plan(out / "plan.json")
+    assert [hash_file(Path(dataset.path)) for dataset in plan.datasets] == [d.sha256 for d in view.plan.datasets]
+    assert provenance(view.model_copy(update={"record": view.record.model_copy(update={"user": "ada"})}),
+                      small_registry())["run"]["user"] == "ada"  # fmt: skip
 
 
 def test_bundle_refuses_a_folder_it_did_not_write(made, tmp_path):

@@ -46,7 +46,14 @@ def read_table(
             names=names, na_values=missing, thousands=thousands, compression=compression, low_memory=False,
             dtype=None if key is None else {key: str}, quoting=0 if quoted else 3,
         )  # fmt: skip
-    frame.columns = [str(column).strip() for column in frame.columns]
+    written = [str(column) for column in frame.columns]
+    frame.columns = [name.strip() for name in written]
+    for name in (one for one in frame.columns if isinstance(missing, dict) and one in missing and one not in written):
+        codes = [float(mark) for mark in missing[name] if mark.lstrip("-").replace(".", "", 1).isdigit()]
+        # pandas looks for the name as written, with its blanks.
+        values = frame[name].mask(frame[name].isin([*missing[name], *codes]))
+        numbers_only = pd.to_numeric(values, errors="coerce")
+        frame[name] = numbers_only if numbers_only.notna().sum() == values.notna().sum() else values
     if not isinstance(frame.index, pd.RangeIndex):  # a header one name short, as R's write.table leaves it
         frame.index = frame.index.astype(str).str.strip()
         frame = frame if row_names is None else frame.rename_axis(row_names).reset_index()

@@ -106,7 +106,8 @@ def _response(column: ColumnProfile, sheet: Sheet) -> float:
     # What is the same in all rows of a subject (its arm, its diet) cannot be what a model of its repeated rows explains.
     if sheet.structure.repeated and column.name in sheet.structure.repeated[0].between:
         return 0.0
-    return max(_measure(column, sheet), 0.75 * _binary(column, sheet), _count(column, sheet))
+    # Of several names none is what happened: a model has no such outcome.
+    return max(_measure(column, sheet), 0.75 * (column.scale == "binary"), _count(column, sheet))
 
 
 def _predictor(column: ColumnProfile, sheet: Sheet) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from engine.domain.plan import OpenQuestion
+from engine.domain.plan import LEFT_ASIDE, OpenQuestion
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.choose import model
 from engine.planning.naming.hints import WHOM
@@ -137,7 +137,7 @@ def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
     why = "No column, group or value of the data is called so, and nothing in the plan answers to it."
     return [
         OpenQuestion(
-            id="unused_words",
+            id=LEFT_ASIDE,
             text=f"The plan leaves aside {listed}: is that meant?",
             why=why,
             proposed="yes",

@@ -70,6 +70,7 @@ def one_each(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate
             told[key] = replace(told[key], bound=again)
     told = {key: item for key, item in told.items() if not _turns_round(item, [best, *told.values()])}
     told = {key: item for key, item in told.items() if not _part_of(item, told.values())}
+    told = {key: item for key, item in told.items() if not _only_how_many(item, reading, [best, *told.values()])}
     if len(told) < 2:
         return [best]
     families = {item.analysis.family for item in told.values()}
@@ -115,6 +116,14 @@ def _part_of(item: Candidate, others: Iterable[Candidate]) -> bool:
     own = {*item.bound.columns()}
     same = [o.bound for o in others if o.bound is not None and o is not item and o.bound.spec is item.bound.spec]
     return any(own < {*other.columns()} and item.bound.rows == other.rows for other in same)
+
+
+def _only_how_many(item: Candidate, reading: Reading, others: Iterable[Candidate]) -> bool:
+    """Say whether a request is for nothing but how many of what another finds (`give me the top ten`), which that takes."""
+    if reading.top is None or item.bound is None or item.bound.columns():
+        return False
+    takes = [o.bound.params.values() for o in others if o.bound is not None and o.bound.spec is not item.bound.spec]
+    return any(reading.top.value == value for values in takes for value in values if not isinstance(value, bool))
 
 
 def _sides(item: Candidate) -> tuple[frozenset[str], frozenset[str]]:

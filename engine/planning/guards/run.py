@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engine.planning.guards import designs, groups, named, subjects
+from engine.planning.guards import curves, designs, groups, named, subjects
 from engine.planning.guards.case import GUARDS, Case
 from engine.planning.guards.values import one_unit
 
-_OF = (designs, groups, named, subjects)
+_OF = (curves, designs, groups, named, subjects)
 """The modules that put their guards into the table when they are read."""
 
 

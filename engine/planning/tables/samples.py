@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.data.matching import match_samples
+from engine.data.matching import match_samples, same_samples
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile, TypeGuess
 from engine.errors import PlanError
@@ -20,6 +20,43 @@ def matrix_of(data: Data) -> Profile | None:
             if guess is not None and guess.type == kind:
                 return sheet.profile
     return None
+
+
+def with_same_names(data: Data) -> Data:
+    """Return the data with the samples of each sheet called as in the matrix, where they are only spelled otherwise."""
+    matrix = matrix_of(data)
+    return data if matrix is None else Data([_renamed(sheet, matrix) for sheet in data.sheets])
+
+
+def _renamed(sheet: Sheet, matrix: Profile) -> Sheet:
+    """Return a sheet that is read with the matrix's names of its samples."""
+    profile = sheet.profile
+    found = (
+        None if profile is matrix or not {g.type for g in usable(profile)} & _SHEETS else same_samples(matrix, profile)
+    )
+    guess = profile.serves_as(DataType.SAMPLE_SHEET)
+    column = (found[0] if found else "") or str(guess.read.get("index_col", "") if guess else "")
+    if found is None or profile.column(column) is None:
+        return sheet
+    names = found[1]
+    types = [
+        one.model_copy(update={"read": {**one.read, "same": {**one.read.get("same", {}), column: names}}})
+        for one in profile.types
+    ]
+    columns = [
+        c.model_copy(update={"levels": {names.get(level, level): n for level, n in c.levels.items()}})
+        if c.name == column
+        else c
+        for c in profile.column_profiles
+    ]
+    kept = {
+        name: [names.get(one, one) for one in ids] if name == column else ids
+        for name, ids in profile.details.get("ids", {}).items()
+    }
+    details = {**profile.details, "ids": kept} if kept else profile.details
+    ids = [names.get(one, one) for one in profile.sample_ids]
+    update = {"types": types, "column_profiles": columns, "details": details, "sample_ids": ids}
+    return Sheet(profile.model_copy(update=update), sheet.made)
 
 
 def sample_sheet(data: Data) -> Sheet | None:

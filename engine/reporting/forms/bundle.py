@@ -18,9 +18,9 @@ from engine.domain.encoding.escaping import in_markdown
 from engine.domain.run_view import RunView
 from engine.errors import EngineError, StorageError, UserError
 from engine.ports.artifacts import ArtifactStore
-from engine.provenance.files import DATA, FORMAT, PROVENANCE, artifact_files, code_file, data_files
+from engine.provenance.files import DATA, FORMAT, PROVENANCE, artifact_files, code_file, data_files, for_others
 from engine.provenance.notebook import modules_of, notebook, to_json
-from engine.provenance.recorder import plain, provenance, written
+from engine.provenance.recorder import provenance, written
 from engine.provenance.verify import hash_file
 from engine.reporting.forms import html, markdown, pdf, run_json
 from engine.toolbox.registry import ToolRegistry
@@ -134,16 +134,17 @@ def _fill(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry, folde
         if result.code_sha256:
             _copy(artifacts, result.code_sha256, folder / code_file(node_id), f"the code of step {node_id}", missing)
     data_note = _copy_data(view, artifacts, folder, data_limit)
+    plan = for_others(view.plan) if view.plan else None
     texts = {
         "report.md": markdown.render(view, registry),
         "report.html": html.render(view, artifacts, registry),
         "notebook.ipynb": to_json(notebook(view, registry, artifacts)),
-        "run.json": written(run_json.render(view, registry)),
+        "run.json": written({**run_json.render(view, registry), "plan": plan}),
         "README.md": _readme(view, data_note, missing),
         **modules_of(view, registry, artifacts),
     }
-    if view.plan is not None:
-        texts["plan.json"] = written(plain(view.plan))
+    if plan is not None:
+        texts["plan.json"] = written(plan)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     (folder / "report.pdf").write_bytes(pdf.render(view, artifacts, registry))

@@ -117,6 +117,7 @@ def told_changes(
                 {"name": "alpha", "value": float(alpha)},
             ],
             "output": "de_table",
+            "first": len(leading) if named else 0,
         }
     ]
     found, lost = find_genes(table["feature"], table.get("symbol", table["feature"]), genes)

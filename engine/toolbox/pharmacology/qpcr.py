@@ -267,23 +267,35 @@ def fold_row(gene, level, control, one, other, paired=False):
 
 
 def folds_overview(rows, control, how):
-    """Return the finding that names every gene of one comparison, the clear ones first; none for a single gene."""
+    """Return the finding that names every gene of one comparison: what is up, down, not shown to differ and not tested.
+
+    None for a single gene, for several comparisons and where no gene has a p-value.
+    """
     level = {row["comparison"].split(": ", 1)[1].split(" vs ")[0] for row in rows}
-    if not 2 <= len(rows) <= 8 or len(level) > 1 or any(row["p_value"] != row["p_value"] for row in rows):
+    tested = [row for row in rows if row["p_value"] == row["p_value"]]
+    if not 2 <= len(rows) <= 8 or len(level) > 1 or not tested:
         return []
-    p = [row.get("p_adj", row["p_value"]) for row in rows]
-    clear = [row for row, value in zip(rows, p, strict=True) if value < 0.05]
-    rest = [row for row in rows if row not in clear]
-    named = [
-        ", ".join(
-            f"{row['gene']} {format_number(row['fold_change'])}-fold (95 % CI "
-            f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
+    clear = [row for row in tested if row.get("p_adj", row["p_value"]) < 0.05]
+
+    def named(some):
+        return ", ".join(
+            f"{row['gene']} {format_number(row['fold_change'])}-fold"
+            + (
+                f" (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
+                if row in tested
+                else ""
+            )
             for row in some
         )
-        for some in (clear, rest)
-    ]
-    parts = [f": {named[0]}" if clear else "", f"; not shown to differ: {named[1]}" if rest else ""]
-    text = f"In {level.pop()} relative to {control} {len(clear)} of {len(rows)} genes differ{''.join(parts)} ({how} on "
+
+    sides = {
+        "up ": [row for row in clear if row["fold_change"] > 1],
+        "down ": [row for row in clear if row["fold_change"] <= 1],
+        "not shown to differ: ": [row for row in tested if row not in clear],
+        "too few samples for a test: ": [row for row in rows if row not in tested],
+    }
+    told = (": " if clear else "; ") + "; ".join(f"{words}{named(some)}" for words, some in sides.items() if some)
+    text = f"In {level.pop()} relative to {control} {len(clear)} of {len(tested)} genes differ{told} ({how} on "
     values = [{"name": f"fold change {row['gene']}", "value": row["fold_change"], "low": row["lower_95"],
                "high": row["upper_95"]} for row in rows]  # fmt: skip
     return [{"text": f"{text}delta Ct, p-values adjusted by Holm).", "output": "folds", "values": values}]

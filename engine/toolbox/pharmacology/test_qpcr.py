@@ -77,10 +77,28 @@ def test_the_sentence_has_direction_and_size():
 def test_the_first_sentence_names_every_gene():
     result = qpcr_relative(wells(), **NAMES)
     first, folds = result["findings"][0], result["folds"].set_index("gene")["fold_change"]
-    assert first["text"].startswith("In LPS relative to control 1 of 2 genes differ: IL6")
+    assert first["text"].startswith("In LPS relative to control 1 of 2 genes differ: up IL6")
     assert "not shown to differ: TNF" in first["text"]
     assert {value["name"]: value["value"] for value in first["values"]} == {
         "fold change IL6": folds["IL6"], "fold change TNF": folds["TNF"]}  # fmt: skip
+
+
+def test_the_first_sentence_names_what_goes_up_also_where_a_gene_cannot_be_tested():
+    table = wells()
+    once = (table["gene"] == "TNF") & (table["treatment"] == "LPS") & (table["sample"] != "LPS0")
+    result = qpcr_relative(table[~once], **NAMES, control="control", references=["GAPDH", "ACTB"])
+    text = result["findings"][0]["text"]
+    assert text.startswith("In LPS relative to control 1 of 1 genes differ: up IL6")
+    assert "; too few samples for a test: TNF" in text
+    down = qpcr_relative(wells(effect=-2.0), **NAMES, control="control", references=["GAPDH", "ACTB"])
+    assert ": down IL6" in down["findings"][0]["text"]
+
+
+def test_the_column_of_gene_names_is_no_outcome_of_a_model(tmp_path):
+    wells().to_csv(tmp_path / "wells.csv", index=False)
+    files = profile_files([tmp_path / "wells.csv"])
+    plan = the_planner().plan("which genes go up with LPS? normalise to GAPDH", files).plan
+    assert [node.tool for node in plan.nodes] == ["qpcr_relative"]
 
 
 def test_efficiencies_follow_pfaffl():
