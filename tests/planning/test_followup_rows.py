@@ -145,3 +145,15 @@ def test_what_is_held_constant_comes_to_the_rows_of_a_coded_column(planner, tmp_
     assert model.tool == "cox_regression"
     assert {*model.params["covariates"]} == {"arm", "age"}
     assert plan.descendants(keeps.id) >= {model.id}
+
+
+@pytest.mark.parametrize(
+    "question", ["how many died in each arm", "how many patients died", "cumulative incidence of death by arm"]
+)
+def test_one_kind_of_end_has_none_that_competes_with_it(planner, tmp_path, question):
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"pat": range(100, 190), "arm": rng.choice(["call", "usual"], 90),
+                          "days": rng.integers(20, 700, 90), "died": rng.integers(0, 2, 90)})  # fmt: skip
+    table.to_csv(tmp_path / "ends.csv", index=False)
+    plan = planner.plan(question, profile_files([tmp_path / "ends.csv"])).plan
+    assert "competing_risks" not in {node.tool for node in plan.nodes}
