@@ -126,3 +126,34 @@ def test_every_group_is_of_the_column_that_holds_a_control(planner, ward):
     plan = planner.plan("how many had a relapse in every group, and is it different?", ward).plan
     test = next(node.params for node in plan.nodes if node.tool == "proportion_test")
     assert (test["event"], test["group"]) == ("relapse", "programme")
+
+
+def test_what_is_held_constant_comes_to_the_rows_of_a_coded_column(planner, tmp_path):
+    rng = np.random.default_rng(4)
+    n = 120
+    table = pd.DataFrame({
+        "pat": [f"{k:03d}" for k in range(n)], "sex (1=m,2=w)": rng.integers(1, 3, n), "age": rng.integers(40, 90, n),
+        "arm": rng.choice(["call", "usual"], n), "days": rng.integers(20, 700, n), "dead": rng.integers(0, 2, n),
+    })  # fmt: skip
+    table.to_csv(tmp_path / "trial.csv", index=False)
+    files = profile_files([tmp_path / "trial.csv"])
+    first = planner.plan("Does survival differ by arm?", files).plan
+    women = planner.plan("and for the women only", files, previous=first).plan
+    plan = planner.plan("adjusted for age", files, previous=women).plan
+    keeps, model = plan.nodes[0], plan.nodes[-1]
+    assert keeps.params["condition"] == "`sex (1=m,2=w)` in [2]"
+    assert model.tool == "cox_regression"
+    assert {*model.params["covariates"]} == {"arm", "age"}
+    assert plan.descendants(keeps.id) >= {model.id}
+
+
+@pytest.mark.parametrize(
+    "question", ["how many died in each arm", "how many patients died", "cumulative incidence of death by arm"]
+)
+def test_one_kind_of_end_has_none_that_competes_with_it(planner, tmp_path, question):
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"pat": range(100, 190), "arm": rng.choice(["call", "usual"], 90),
+                          "days": rng.integers(20, 700, 90), "died": rng.integers(0, 2, 90)})  # fmt: skip
+    table.to_csv(tmp_path / "ends.csv", index=False)
+    plan = planner.plan(question, profile_files([tmp_path / "ends.csv"])).plan
+    assert "competing_risks" not in {node.tool for node in plan.nodes}

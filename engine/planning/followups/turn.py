@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -262,4 +263,6 @@ def rows_in_own_words(turn: Turn, row: Restriction) -> str:
     plain = words.replace(" ", "").isalpha() and not several
     unit = any(m.column == row.column and as_number(m.level) is not None and m.width > 1 for m in own.mentions)
     said = " and ".join(row.values) if several or unit else words  # the name of the column says the unit of `48 h`
-    return f"{sign} {words}" if plain else f"{sign} {row.column} {said}"
+    short = re.sub(r"\s*\([^()]*=[^()]*\)$", "", row.column)  # `sex (1=m,2=w)`: what codes mean is read for rows of it
+    name = short if sum(c.name.startswith(short) for c in data.columns()) == 1 else row.column
+    return f"{sign} {words}" if plain else f"{sign} {name} {said}"
