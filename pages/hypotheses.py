@@ -49,7 +49,7 @@ def draw(engine: Engine) -> None:
         st.space("stretch")
         draw_take_away(engine, tournament_id)
         draw_controls(engine, view.tournament, working=working)
-    _goal(view, working=working)
+    _goal(view, ended=not working and one is None)
     if working:
         follow(engine, view.tournament)
     if one is not None:
@@ -64,10 +64,10 @@ def _back(label: str, tournament_id: str) -> None:
     st.button(label, key="ideas_back", icon=":material/arrow_back:", on_click=look_at, args=(tournament_id,))
 
 
-def _goal(view: TournamentView, *, working: bool) -> None:
+def _goal(view: TournamentView, *, ended: bool) -> None:
     state = view.tournament
     st.markdown(f"**{plain(state.aims.goal)}**")
-    if not working and state.stopped_by:
+    if ended and state.stopped_by:
         st.caption(plain(f"{state.stopped_by} {state.calls:,} calls."))
 
 

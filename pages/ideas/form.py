@@ -139,13 +139,14 @@ def _estimated(engine: Engine, aims: Aims, bounds: Bounds) -> bool:
 
 
 def _refused(err: Exception) -> None:
+    """Say why nothing can be begun, and what can be done instead."""
     show_error(err)
-    with st.container(horizontal=True, key="idea_choices"):
+    with st.container(horizontal=True, vertical_alignment="center", key="idea_choices"):
         st.button(
             "Take the example goal", key="idea_instead", icon=":material/lightbulb:", on_click=_take, args=(EXAMPLE,)
         )
         st.page_link("pages/knowledge_graph.py", label="See what the graph knows", icon=":material/hub:")
-    st.caption("Or change the goal above, or give hypotheses of your own: then nothing has to be read from the goal.")
+        st.caption("Or change what is written above.", width="content")
 
 
 def _cost(engine: Engine, expected: Any, bounds: Bounds) -> str:

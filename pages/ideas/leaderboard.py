@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 POLL_SECONDS = 2.0
 _LINES = 62
 """Height of a row in pixels: two lines of a statement."""
+_STATEMENT = 110
+"""Letters of a statement that a row has room for."""
 _ORDER = "ideas_order"
 
 
@@ -39,16 +41,16 @@ def _table(engine: Engine, tournament_id: str) -> None:
     # A click is on the row that was drawn, which may have moved since.
     drawn: list[str] = st.session_state.get(_ORDER, {}).get(tournament_id, [])
     rows = rows_of(view)
+    st.caption(plain(" ".join(view.says)))
     st.session_state[_ORDER] = {tournament_id: [row["Id"] for row in rows]}
     picked = _frame(rows, key=f"ideas_table_{tournament_id}")
     if picked is not None and picked < len(drawn):
         look_at(tournament_id, drawn[picked])
         st.rerun()
-    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in view.says))
-    texts = {row["Id"]: row["Hypothesis"] for row in rows}
+    texts = {one.id: one.text for one in view.hypotheses}
     chosen = st.selectbox(
         "Open a hypothesis",
-        list(texts),
+        [row["Id"] for row in rows],
         index=None,
         format_func=lambda name: shortened(texts.get(name, name), 110),
         key=f"ideas_choice_{tournament_id}",
@@ -67,12 +69,12 @@ def rows_of(view: TournamentView) -> list[dict[str, Any]]:
     return [
         {
             "Place": places.get(one.hypothesis, ""),
-            "Hypothesis": " ".join(texts[one.hypothesis].split()),
+            "Hypothesis": shortened(texts[one.hypothesis], _STATEMENT),
             "Rating": round(one.rating),
             "90 % interval": f"{one.low:.0f} to {one.high:.0f}",
             "Best (%)": round(100 * one.chance_best),
             "Top 3 (%)": round(100 * one.chance_top),
-            "Compared": one.matches,
+            "Matches": one.matches,
             "Tests": VERDICTS[one.verdict].label.replace(" by tests", ""),
             "State": ", ".join(
                 filter(None, (one.status, "pinned" if pinned.get(one.hypothesis) else "", votes.get(one.hypothesis)))
@@ -105,15 +107,15 @@ def _frame(rows: list[dict[str, Any]], *, key: str) -> int | None:
         selection_mode="single-row",
         key=key,
         column_config={
-            "Place": column.TextColumn(width=58, help="Hypotheses that share places cannot be told apart yet"),
-            "Hypothesis": column.TextColumn(width=400),
-            "Rating": column.NumberColumn(width=58, help="Elo units; an average hypothesis has 1200"),
-            "90 % interval": column.TextColumn(width=100),
+            "Place": column.TextColumn(width=55, help="Hypotheses that share places cannot be told apart yet"),
+            "Hypothesis": column.TextColumn(width=310),
+            "Rating": column.NumberColumn(width=55, help="Elo units; an average hypothesis has 1200"),
+            "90 % interval": column.TextColumn(width=92),
             "Best (%)": column.NumberColumn(width=62, help="Chance to be the best"),
             "Top 3 (%)": column.NumberColumn(width=66, help="Chance to be among the best three"),
-            "Compared": column.NumberColumn(width=72, help="Comparisons it took part in"),
+            "Matches": column.NumberColumn(width=62, help="Comparisons it took part in"),
             "Tests": column.TextColumn(width=80),
-            "State": column.TextColumn(width=90),
+            "State": column.TextColumn(width=82),
             "Id": column.TextColumn(width=80),
         },
         alt="Hypotheses, best first",

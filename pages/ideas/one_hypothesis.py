@@ -27,10 +27,8 @@ def draw_hypothesis(engine: Engine, view: TournamentView, one: Hypothesis) -> No
     st.markdown(f"**{plain(one.text)}**")
     _place(view, one)
     draw_marks(engine, view, one)
-    for title, text in (("Mechanism", one.explanation), ("How it would be tested", one.experiment)):
-        if text:
-            st.markdown(f"**{title}.** {plain(text)}")
     parts: dict[str, Callable[[Engine, TournamentView, Hypothesis], None]] = {
+        "Mechanism": _mechanism,
         "Evidence": _evidence,
         "Reviews": _reviews,
         "Predictions and tests": draw_predictions,
@@ -60,6 +58,14 @@ def _place(view: TournamentView, one: Hypothesis) -> None:
         if standing is not None:
             st.caption(rating_of(standing), width="content")
     st.caption(plain(" · ".join(part for part in (one.id, origin_of(one), when(one.at)) if part)))
+
+
+def _mechanism(_: Engine, __: TournamentView, one: Hypothesis) -> None:
+    if not one.explanation and not one.experiment:
+        st.caption("Neither a mechanism nor an experiment was given.")
+    for title, text in (("Why it may hold", one.explanation), ("How it would be tested", one.experiment)):
+        if text:
+            st.markdown(f"**{title}.** {plain(text)}")
 
 
 def _evidence(engine: Engine, view: TournamentView, one: Hypothesis) -> None:

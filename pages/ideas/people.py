@@ -59,7 +59,10 @@ def _merge(engine: Engine, view: TournamentView, one: Hypothesis) -> None:
         return
     with st.popover("Merge", icon=":material/merge:", key="idea_merge"):
         into = st.selectbox(
-            "It says the same as", list(others), format_func=lambda name: shortened(others[name], 90), key="idea_into"
+            "It says the same as",
+            list(others),
+            format_func=lambda name: shortened(others[name], 90),
+            key=f"idea_into_{one.id}",
         )
         st.caption("Its comparisons, evidence and tests then count for the other.")
         if into:
