@@ -14,6 +14,7 @@ page = st.navigation(
         "Work": [
             st.Page("pages/ask.py", title="Ask", icon=":material/forum:", default=True),
             st.Page("pages/plan_run.py", title="Plan & Run", icon=":material/account_tree:", url_path="plan_run"),
+            st.Page("pages/hypotheses.py", title="Hypotheses", icon=":material/emoji_objects:", url_path="hypotheses"),
         ],
         "Know": [
             st.Page("pages/memory.py", title="Memory", icon=":material/psychology:", url_path="memory"),

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from engine.api.calls import Calls, passed_on
 from engine.domain.events import EngineEvent
+from engine.domain.hypotheses import Standing
 from engine.errors import UserError
 from engine.strategies.tournament.exporting import FORMS
+from engine.strategies.tournament.history import over_comparisons
 from engine.strategies.tournament.running import Tournaments
 
 _ALL = "tournaments"
@@ -39,6 +41,10 @@ class HypothesesCalls(Calls):
         """Return a tournament's events with `seq` greater than `after`."""
         self.state(tournament_id, user=user)
         return self._parts.records.store.events(tournament_id, after=after)
+
+    def history(self, tournament_id: str, *, user: str = "") -> Sequence[tuple[int, Sequence[Standing]]]:
+        """Return how the standings moved: number of comparisons and the standings then."""
+        return over_comparisons(self.show(tournament_id, user=user))
 
     def document(self, tournament_id: str, form: str = "md", *, user: str = "") -> str:
         """Return a tournament as a text: `md`, `json` or `aims`, a page of specific aims.

@@ -47,7 +47,7 @@ def model_words(models: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def _running(opened: Engine) -> None:
-    active = opened.active()
+    active, competing = opened.active(), opened.hypotheses.active()
     importing = opened.imports.state()
     if not _at_work(opened):
         st.rerun()  # draws the page without this fragment, which ends the polling
@@ -66,10 +66,18 @@ def _running(opened: Engine) -> None:
             icon=":material/progress_activity:",
             query_params={"run": run_id},
         )
-    if len(active) > 5:
-        st.caption(f"and {len(active) - 5} more")
+    for state in (one for one in opened.hypotheses.list() if one.id in competing[:5]):
+        st.page_link(
+            "pages/hypotheses.py",
+            label=plain(shortened(state.aims.goal, 40)),
+            icon=":material/progress_activity:",
+            query_params={"tournament": state.id},
+        )
+    more = max(0, len(active) - 5) + max(0, len(competing) - 5)
+    if more:
+        st.caption(f"and {more} more")
 
 
 def _at_work(opened: Engine) -> bool:
     importing = opened.imports.state()
-    return bool(opened.active()) or (importing is not None and importing.active)
+    return bool(opened.active() or opened.hypotheses.active()) or (importing is not None and importing.active)
