@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import functools
+import threading
 from typing import Any
+
+_ONE_AT_A_TIME = threading.Lock()
+"""A stemmer keeps the word it works on in itself: two threads in it would spoil each other's words."""
 
 
 @functools.cache
@@ -18,4 +22,5 @@ def stem(word: str) -> str:
     """Return the stem of a lower-case word; words of up to three letters and numbers stay as they are."""
     if len(word) <= 3 or word[0].isdigit():
         return word
-    return _snowball().stemWord(word)
+    with _ONE_AT_A_TIME:
+        return _snowball().stemWord(word)
