@@ -83,7 +83,7 @@ def rows_of(view: TournamentView) -> list[dict[str, Any]]:
                     (
                         "" if one.status == "competing" else one.status,
                         "pinned" if pinned.get(one.hypothesis) else "",
-                        votes.get(one.hypothesis),
+                        votes.get(one.hypothesis, ""),
                     ),
                 )
             ),
