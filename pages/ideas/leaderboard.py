@@ -52,7 +52,7 @@ def _table(engine: Engine, tournament_id: str) -> None:
         "Open a hypothesis",
         [row["Id"] for row in rows],
         index=None,
-        format_func=lambda name: shortened(texts.get(name, name), 110),
+        format_func=lambda name: shortened(texts.get(name or "", ""), 110),
         key=f"ideas_choice_{tournament_id}",
         placeholder="Its evidence, reviews, predictions, comparisons; or click the start of its row above",
         label_visibility="collapsed",
