@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 2.0
 _LINES = 62
-"""Height of a row in pixels: two lines of a statement."""
-_STATEMENT = 110
+"""Height of a row in pixels: three lines of a statement."""
+_STATEMENT = 96
 """Letters of a statement that a row has room for."""
 _ORDER = "ideas_order"
 
@@ -52,7 +52,7 @@ def _table(engine: Engine, tournament_id: str) -> None:
         "Open a hypothesis",
         [row["Id"] for row in rows],
         index=None,
-        format_func=lambda name: shortened(texts.get(name, name), 110),
+        format_func=lambda name: shortened(texts.get(name or "", ""), 110),
         key=f"ideas_choice_{tournament_id}",
         placeholder="Its evidence, reviews, predictions, comparisons; or click the start of its row above",
         label_visibility="collapsed",
@@ -69,6 +69,7 @@ def rows_of(view: TournamentView) -> list[dict[str, Any]]:
     return [
         {
             "Place": places.get(one.hypothesis, ""),
+            "Id": one.hypothesis,
             "Hypothesis": shortened(texts[one.hypothesis], _STATEMENT),
             "Rating": round(one.rating),
             "90 % interval": f"{one.low:.0f} to {one.high:.0f}",
@@ -77,9 +78,15 @@ def rows_of(view: TournamentView) -> list[dict[str, Any]]:
             "Matches": one.matches,
             "Tests": VERDICTS[one.verdict].label.replace(" by tests", ""),
             "State": ", ".join(
-                filter(None, (one.status, "pinned" if pinned.get(one.hypothesis) else "", votes.get(one.hypothesis)))
+                filter(
+                    None,
+                    (
+                        "" if one.status == "competing" else one.status,
+                        "pinned" if pinned.get(one.hypothesis) else "",
+                        votes.get(one.hypothesis, ""),
+                    ),
+                )
             ),
-            "Id": one.hypothesis,
         }
         for one in view.standings
     ]
@@ -108,15 +115,15 @@ def _frame(rows: list[dict[str, Any]], *, key: str) -> int | None:
         key=key,
         column_config={
             "Place": column.TextColumn(width=55, help="Hypotheses that share places cannot be told apart yet"),
-            "Hypothesis": column.TextColumn(width=310),
+            "Id": column.TextColumn(width=84, help="As the sentences above and the lines of 'Over time' name it"),
+            "Hypothesis": column.TextColumn(width=262),
             "Rating": column.NumberColumn(width=55, help="Elo units; an average hypothesis has 1200"),
             "90 % interval": column.TextColumn(width=92),
             "Best (%)": column.NumberColumn(width=62, help="Chance to be the best"),
             "Top 3 (%)": column.NumberColumn(width=66, help="Chance to be among the best three"),
-            "Matches": column.NumberColumn(width=62, help="Comparisons it took part in"),
-            "Tests": column.TextColumn(width=80),
-            "State": column.TextColumn(width=82),
-            "Id": column.TextColumn(width=80),
+            "Matches": column.NumberColumn(width=60, help="Comparisons it took part in"),
+            "Tests": column.TextColumn(width=78),
+            "State": column.TextColumn(width=60),
         },
         alt="Hypotheses, best first",
     )

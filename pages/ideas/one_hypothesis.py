@@ -131,7 +131,7 @@ def _review(review: HypothesisReview) -> None:
     rows.append({"Criterion": "mean", "Score (1-10)": f"{review.overall:.1f}", "Why": plain(review.summary)})
     st.table(rows, border="horizontal", hide_index=True)
     told = {
-        "Against what is known": f"{REFLECTIONS[review.reflection]}. {review.reflection_reason}",
+        "Against what is known": ": ".join(filter(None, (REFLECTIONS[review.reflection], review.reflection_reason))),
         "Advice": review.advice,
         "Concerns": review.concerns,
     }
