@@ -192,3 +192,21 @@ def test_items_are_listed_as_in_a_sentence(items, text):
 
 def test_alternatives_are_listed_with_or():
     assert listed(["a", "b", "c"], last="or") == "a, b or c"
+
+
+def test_threads_do_not_spoil_each_others_stems() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    import snowballstemmer
+
+    words = [
+        f"{start}{end}" for start in map(chr, range(97, 123)) for end in ("orbitations", "elating", "iveness", "ied")
+    ]
+    words = [f"{prefix}{word}" for prefix in ("un", "re", "dis", "over") for word in words]
+    alone = snowballstemmer.stemmer("english")
+    expected = [alone.stemWord(word) for word in words]
+    stem.cache_clear()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda at: [stem(word) for word in words[at:] + words[:at]], range(0, len(words), 40)))
+    for at, stems in zip(range(0, len(words), 40), found, strict=True):
+        assert stems == expected[at:] + expected[:at]

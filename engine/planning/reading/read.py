@@ -23,7 +23,7 @@ from engine.planning.reading.grammar import contrasts, parts_of, ranges
 from engine.planning.reading.leaving_out import talked_of
 from engine.planning.reading.masking import masked
 from engine.planning.reading.reading import Contrast, Reading, Request
-from engine.planning.reading.requests import requests_of
+from engine.planning.reading.requests import PAIRED, requests_of
 from engine.planning.reading.rows import claimed_of_one, compared_alone, restrictions
 from engine.planning.reading.terms import (
     PHRASE,
@@ -37,12 +37,6 @@ from engine.planning.reading.terms import (
 from engine.planning.tables.sheets import Data
 from engine.text.tokens import Token, tokens
 
-_PAIRED = re.compile(
-    r"\b(paired|pairs of|matched|crossover|cross-over|before and after|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
-    r"(?:the )?same (?:\w+ )?(?:donor|patient|subject|individual|animal|mouse|mice|person|people|cell line|tree|plot|driver|bird)s?|"
-    r"within (?:each |the same )?(?:donor|patient|subject|individual|animal|person)|(?:each|every) (?:\w+ ){0,2}(?:took|got|had|received) both)\b",
-    re.IGNORECASE,
-)
 _UNPAIRED = re.compile(
     r"\b(unpaired|not paired|independent (?:samples|groups)|ignor\w* (?:the )?(?:pair\w*|donors?|cell lines?|batch\w*))\b",
     re.IGNORECASE,
@@ -125,7 +119,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     reading.min_lfc = numbers.minimum_log2_fold_change(question)
     reading.top = numbers.top_n(question)
     reading.direction = numbers.direction(question)
-    reading.paired = False if _UNPAIRED.search(question) else True if _PAIRED.search(question) else None
+    reading.paired = False if _UNPAIRED.search(question) else True if PAIRED.search(question) else None
     reading.every = bool(_EVERY.search(question))
     reading.requests = requests_of(question, words)
     reading.masked = masked(reading, by_name)

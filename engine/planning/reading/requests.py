@@ -24,6 +24,13 @@ _CUT = re.compile(
     r"which|whether|how|what|is|are|do|does|did)\b)",
     re.IGNORECASE,
 )
+PAIRED = re.compile(
+    r"\b(paired|pairs of|matched|crossover|cross-over|before and after|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
+    r"(?:the )?same (?:\w+ )?(?:donor|patient|subject|individual|animal|mouse|mice|person|people|cell line|tree|plot|driver|bird)s?|"
+    r"within (?:each |the same )?(?:donor|patient|subject|individual|animal|person)|(?:each|every) (?:\w+ ){0,2}(?:took|got|had|received) both)\b",
+    re.IGNORECASE,
+)
+"""What says that rows belong together in pairs; a clause of nothing else asks for nothing."""
 SHORT = 3
 """A further request has at least so many words: `and how many` belongs to what stands before it."""
 
@@ -97,6 +104,7 @@ def cuts(reading: Reading, request: Request, named: Sequence[int]) -> list[Cut]:
         named: the tokens where a column is named, other than whom the rows are about.
     """
     words, found = reading.words, list[Cut]()
+    paired = [match.span() for match in PAIRED.finditer(reading.question)]
     for at in range(request.first + 1, request.last + 1):
         join = words[at].text.lower() in _JOINS
         between = reading.question[words[at - 1].end : words[at].start]
@@ -110,8 +118,17 @@ def cuts(reading: Reading, request: Request, named: Sequence[int]) -> list[Cut]:
         said = [half - reading.explained - {*named} for half in halves if half & reading.explained]
         if not all(any(words[n].text not in STOP for n in half) for half in said):
             continue  # `..., both are coded 1 = yes, 2 = no` asks for nothing
+        if any(_only_pairs(half, words, paired) for half in (left, right)):
+            continue  # `...; each donor got both treatments`
         if (strong or (all(names) and (clear or (join and not listed)))) and min(
             left.last - left.first, right.last - right.first
         ) >= 1:
             found.append(Cut(left, right, clear))
     return sorted(found, key=lambda cut: not cut.clear)[:CUTS]
+
+
+def _only_pairs(half: Request, words: Sequence[Token], paired: Sequence[tuple[int, int]]) -> bool:
+    """Say whether a half of a request says that rows are paired and at most one word of content beside it."""
+    own = words[half.first : half.last + 1]
+    rest = [w for w in own if w.text not in STOP and not any(a <= w.start and w.end <= b for a, b in paired)]
+    return len(rest) <= 1 and any(own[0].start <= a and b <= own[-1].end for a, b in paired)
