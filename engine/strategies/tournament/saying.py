@@ -15,6 +15,8 @@ from engine.text.prose import listed
 _MANY = 999
 _GROUPS = 3
 """So many groups are spoken of."""
+NO_PAIR_LEFT = "No pair is left to compare."
+"""Why a judge that always says the same ends: it has compared all pairs."""
 _FEW = 6
 """Comparisons of the same pairs below which nothing is said of a judge's consistency."""
 
@@ -24,7 +26,10 @@ def sentences(view: TournamentView, standings: Sequence[Standing], known: Rated 
     if known is None:
         return []
     competing = [one for one in standings if one.status == "competing"]
-    said = [*_on_order(competing, known), *_on_tests(view, standings, known)]
+    said = [
+        *_on_order(competing, known, over=view.tournament.stopped_by == NO_PAIR_LEFT),
+        *_on_tests(view, standings, known),
+    ]
     if any(not match.skipped for match in view.matches):
         said += [*_on_position(known), *_on_consistency(view.matches)]
     said += _on_people(view)
@@ -34,7 +39,7 @@ def sentences(view: TournamentView, standings: Sequence[Standing], known: Rated 
     return said
 
 
-def _on_order(competing: Sequence[Standing], known: Rated) -> list[str]:
+def _on_order(competing: Sequence[Standing], known: Rated, *, over: bool) -> list[str]:
     groups = [list(of) for _, of in itertools.groupby(competing, key=lambda one: one.group)]
     if len(competing) < 2:
         return []
@@ -46,7 +51,7 @@ def _on_order(competing: Sequence[Standing], known: Rated) -> list[str]:
         names = [one.hypothesis for one in group]
         if len(group) > 1:
             where = "" if place == 1 else f"Places {place} to {place + len(group) - 1}: "
-            said.append(f"{where}{_named(names)} cannot be told apart yet; {_wanted(names, known)}.")
+            said.append(f"{where}{_named(names)} cannot be told apart yet; {_wanted(names, known, over=over)}.")
         elif place == 1:
             chance = f"the chance that it is the best is {group[0].chance_best:.0%}"
             said.append(f"{names[0]} is ahead of all others; {chance}.")
@@ -54,8 +59,10 @@ def _on_order(competing: Sequence[Standing], known: Rated) -> list[str]:
     return said
 
 
-def _wanted(names: Sequence[str], known: Rated) -> str:
-    """Return how many comparisons would tell the first from each of the others."""
+def _wanted(names: Sequence[str], known: Rated, *, over: bool) -> str:
+    """Return how many comparisons would tell the first from each of the others, or what would where none is left."""
+    if over:
+        return "this judge has compared every pair, so votes, tests and hypotheses of yours are what would"
     places = [known.ids.index(name) for name in names]
     wanted = sum(comparisons_wanted(known.ratings, places[0], other) for other in places[1:])
     if wanted >= _MANY:

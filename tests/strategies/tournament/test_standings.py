@@ -24,6 +24,7 @@ from engine.domain.hypotheses import (
 )
 from engine.strategies.tournament.exporting import FORMS, aims_page, best_of_each_idea, markdown
 from engine.strategies.tournament.running import complete
+from engine.strategies.tournament.saying import NO_PAIR_LEFT
 from engine.strategies.tournament.standings import MOST_OF_A_VERDICT, merged
 
 ASKED = Prediction(says="More B.", contradicted_by="No more B.", question="Is B higher in a than in c?")
@@ -160,6 +161,14 @@ def test_no_rank_is_stated_where_nothing_is_known() -> None:
     )
     assert [one.group for one in clear.standings] == [1, 2]
     assert clear.says[0].startswith("a is ahead of all others; the chance that it is the best is 100%")
+
+
+def test_where_every_pair_was_compared_no_further_comparison_is_promised() -> None:
+    view = view_of(matches=[match(0, "a", "b")])
+    ended = view.model_copy(update={"tournament": view.tournament.model_copy(update={"stopped_by": NO_PAIR_LEFT})})
+    said = complete(ended).says[0]
+    assert "compared every pair" in said
+    assert "more comparison" not in said
 
 
 def test_a_judge_that_contradicts_itself_is_named() -> None:

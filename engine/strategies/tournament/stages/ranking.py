@@ -13,6 +13,7 @@ from engine.domain.events import RatingsUpdated
 from engine.domain.hypotheses import Drawn, Match, Skipped, TournamentView
 from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.roles import ItemFailed
+from engine.strategies.tournament.saying import NO_PAIR_LEFT
 from engine.strategies.tournament.stages.guiding import guidance
 from engine.strategies.tournament.standings import Rated, rated
 
@@ -37,7 +38,7 @@ def compare(table: RoundTable, begun: float, ended: float) -> str:
                 return why
             waiting = _next_batch(table, view, known)
             if not waiting:
-                return "No pair is left to compare."
+                return NO_PAIR_LEFT
         most = view.tournament.bounds.matches_each * len(view.hypotheses)
         table.ledger.keep(progress=begun + (ended - begun) * min(1.0, len(view.matches) / most))
         table.side_by_side(partial(_judge, table, view), waiting[: max(1, table.left())])
