@@ -66,6 +66,8 @@ def _mechanism(_: Engine, __: TournamentView, one: Hypothesis) -> None:
     for title, text in (("Why it may hold", one.explanation), ("How it would be tested", one.experiment)):
         if text:
             st.markdown(f"**{title}.** {plain(text)}")
+    if one.by not in ("", "built-in") and one.method != "user":
+        st.caption(plain(f"In the words of {one.by}: nothing of this was checked but what stands under evidence."))
 
 
 def _evidence(engine: Engine, view: TournamentView, one: Hypothesis) -> None:

@@ -51,6 +51,7 @@ def aims_page(view: TournamentView) -> str:
         lines += [f"## Aim {number}", "", f"**Hypothesis.** {full_stop(one.text)}", ""]
         told = (("Rationale", one.explanation), ("Approach", one.experiment))
         lines += [part for name, text in told if text for part in (f"**{name}.** {full_stop(text)}", "")]
+        lines += unchecked(one)
         for prediction in one.predictions[:2]:
             against = full_stop(prediction.contradicted_by)
             lines += [f"**Expected.** {full_stop(prediction.says)} Against it would speak: {against}", ""]
@@ -80,6 +81,13 @@ def best_of_each_idea(view: TournamentView, count: int) -> list[Standing]:
     return found[:count]
 
 
+def unchecked(one: Hypothesis) -> list[str]:
+    """Return what must be known of words that rules did not make: they may name what does not exist."""
+    if one.by in ("", "built-in") or one.method == "user" or not (one.explanation or one.experiment):
+        return []
+    return [f"*In the words of {one.by}: nothing of this was checked but what stands under evidence.*", ""]
+
+
 def _table(standings: Sequence[Standing], by_id: dict[str, Hypothesis]) -> list[str]:
     head = ["| | rating | 90 % interval | best | top 3 | compared | won | tests | status | hypothesis |"]
     rows = [
@@ -97,6 +105,7 @@ def _told(view: TournamentView, standing: Standing, one: Hypothesis, number: int
     family = [other for other in view.hypotheses if other.id == one.id or other.id in merged]
     lines = [f"## {number}. {_cell(one.text)}", "", f"{one.id}, {_origin(one)}. {_so_far(standing)}", ""]
     lines += [part for text in (one.explanation, one.experiment) if text for part in (full_stop(text), "")]
+    lines += unchecked(one)
     evidence = [item for member in family for item in member.support]
     lines += [
         f"- {item.speaks}: {full_stop(item.says)}{f' ({item.source})' if item.source else ''}" for item in evidence

@@ -233,3 +233,15 @@ def test_what_is_added_while_it_runs_is_reviewed_and_compared() -> None:
     view = complete(played(cast_of(roles, evolver=None), SMALL, store=store, wish=wish).ledger.view())
     assert view.standings[0].hypothesis == "hmine"
     assert any(one.hypothesis == "hmine" for one in view.reviews)
+
+
+def test_what_makers_are_asked_depends_neither_on_who_was_quicker_nor_on_a_kill() -> None:
+    told: list[list[str]] = []
+
+    class Listening(Simulated):
+        def make(self, aims, guidance, count, seed):
+            told.append(list(guidance.avoid))
+            return super().make(aims, guidance, count, seed)
+
+    played(cast_of(Listening()), SMALL, aims=AIMS.model_copy(update={"seeds": ["Heat is worth 1.0"]}))
+    assert told == [["Heat is worth 1.0"]] * SMALL.hypotheses

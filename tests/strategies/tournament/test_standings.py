@@ -185,6 +185,14 @@ def test_no_two_winners_are_one_idea() -> None:
     assert [one.hypothesis for one in best_of_each_idea(view, 3)] == ["a", "c"]
 
 
+def test_words_of_a_model_are_called_unchecked_in_documents() -> None:
+    said = idea("a", text="A holds.", explanation="PMID 1 shows it", by="a model")
+    for document in (markdown, aims_page):
+        assert "In the words of a model: nothing of this was checked" in document(complete(view_of(hypotheses=[said])))
+        ruled = said.model_copy(update={"by": "built-in"})
+        assert "In the words of" not in document(complete(view_of(hypotheses=[ruled])))
+
+
 def test_documents_tell_all_and_stay_tables() -> None:
     ideas = [
         idea("a", text="A | B holds.", explanation="Because", experiment="Test it", predictions=[ASKED]),

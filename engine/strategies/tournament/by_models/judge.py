@@ -1,4 +1,4 @@
-"""A model compares two hypotheses; an answer that names no winner or contradicts itself is none."""
+"""A model compares two hypotheses; what names no winner or contradicts itself goes back, and is none at last."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from engine.domain.base import Value
 from engine.domain.hypotheses import MATCH_CRITERIA, Aims, Chance, Hypothesis, HypothesisReview, Match
 from engine.strategies.tournament.by_models import shown
 from engine.strategies.tournament.by_models.questions import TournamentAsks, or_by_rules
-from engine.strategies.tournament.roles import Guidance, ItemFailed, Judge
+from engine.strategies.tournament.roles import Guidance, Judge
 
 WEIGHTS: dict[str, float] = {"high": 1.0, "medium": 0.7, "low": 0.4}
 """What a comparison counts by how sure the judge says to be."""
-_WINNERS = ("first", "second", "tie")
 _OF_TIE = 0.1
 """So far from a half the chance may be in a tie."""
 
@@ -24,11 +23,23 @@ _OF_TIE = 0.1
 class JudgedPair(Value):
     """What the model answers."""
 
-    winner: str = Field(description="first, second or tie")
+    winner: Literal["first", "second", "tie"]
     chance: Chance = Field(description="That an expert panel would prefer the first.")
     confidence: Literal["high", "medium", "low"] = "low"
     criteria: dict[str, str] = {}
     reason: str = Field(min_length=1, max_length=2_000)
+
+    @field_validator("winner", mode="before")
+    @classmethod
+    def _plain(cls, said: object) -> object:
+        return said.strip().casefold() if isinstance(said, str) else said
+
+    @model_validator(mode="after")
+    def _one_opinion(self) -> JudgedPair:
+        """Let a judge that contradicts itself say it again."""
+        if not _agrees(self.winner, self.chance):
+            raise ValueError(f"{self.winner} wins, with a chance of {self.chance:g} for the first: one is wrong.")
+        return self
 
 
 @dataclass(slots=True)
@@ -67,18 +78,11 @@ class ModelJudge:
             second=shown.hypothesis(second, reviews),
         )
         answer = said.value
-        winner = answer.winner.strip().casefold()
-        if winner not in _WINNERS:
-            raise ItemFailed(f"The judge named no winner: {answer.winner[:60]!r}.")
-        if not _agrees(winner, answer.chance):
-            raise ItemFailed(
-                f"The judge contradicts itself: {winner} wins, with a chance of {answer.chance:g} for the first."
-            )
         return Match(
             number=0,
             first=first.id,
             second=second.id,
-            score=0.5 if winner == "tie" else answer.chance,
+            score=0.5 if answer.winner == "tie" else answer.chance,
             weight=WEIGHTS[answer.confidence],
             confidence=answer.confidence,
             criteria={name: said for name, said in answer.criteria.items() if name in MATCH_CRITERIA},

@@ -69,7 +69,11 @@ class ModelMetaReviewer:
                 "sum a round up",
                 goal=shown.cut(aims.goal),
                 hypotheses=shown.numbered(best, reviews),
-                matches="\n".join(shown.cut(match.reason) for match in matches[-_MOST_REASONS:] if match.reason),
+                matches="\n".join(
+                    f"first {match.first}, second {match.second}: {shown.cut(match.reason)}"
+                    for match in matches[-_MOST_REASONS:]
+                    if match.reason
+                ),
                 counted="\n".join([counted.summary, *counted.weaknesses, *counted.recurring_themes, *counted.gaps]),
             )
             return MetaReview(round=round_, by=said.model, **said.value.model_dump())

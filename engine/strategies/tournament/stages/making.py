@@ -74,16 +74,19 @@ def _ask_maker(table: RoundTable, part: _Part) -> None:
         return
     state, view = table.ledger.state, table.ledger.view()
     seed = state.bounds.seed + number + (1_000 if which == "again" else 0)
-    made = table.ask("making", f"{count} by {name}", partial(maker.make, state.aims, guidance(view), count, seed))
+    told = guidance(view)
+    if which == "first":  # what is asked must not depend on who was quicker, or a kill would have it asked again
+        told = told.model_copy(update={"avoid": [one.text for one in view.hypotheses if one.method == "user"]})
+    made = table.ask("making", f"{count} by {name}", partial(maker.make, state.aims, told, count, seed))
     if isinstance(made, Skipped):
         table.ledger.keep(made, asked=key, calls=1)
         return
     drafts = [one for one in made if isinstance(one, Drafted)]
     failed = [one for one in made if isinstance(one, ItemFailed)]
-    told = [Skipped(stage="making", what=f"{name}, {at}", why=one.message) for at, one in enumerate(failed, start=1)]
+    lost = [Skipped(stage="making", what=f"{name}, {at}", why=one.message) for at, one in enumerate(failed, start=1)]
     calls = sum(one.calls for one in drafts) + sum(int(one.details.get("calls", 0)) for one in failed)
     fresh = [_fresh(table, one.hypothesis, maker.method, 0) for one in drafts[:count]]
-    table.ledger.keep(*_sound(table, view, fresh, name), *told, asked=key, calls=calls)
+    table.ledger.keep(*_sound(table, view, fresh, name), *lost, asked=key, calls=calls)
 
 
 def evolve(table: RoundTable, round_: int) -> None:
@@ -172,7 +175,8 @@ def _unsound(table: RoundTable, one: Hypothesis, beside: Sequence[Hypothesis]) -
         return "It is no sentence."
     if len(one.text) > MOST_SIGNS:
         return f"It has {len(one.text):,} signs; a hypothesis has at most {MOST_SIGNS:,}."
-    if why := table.cast.refuses(one.text):
+    said = [one.text, one.explanation, one.experiment, *(prediction.says for prediction in one.predictions)]
+    if why := table.cast.refuses("\n".join(filter(None, said))):
         return why
     known = {other.id for other in beside}
     if one.id in known:
