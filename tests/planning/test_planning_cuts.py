@@ -103,14 +103,8 @@ def test_both_sides_of_a_number_are_groups(planner, ward, question: str, express
 
 
 def test_a_cut_that_leaves_one_side_empty_makes_no_groups(planner, ward) -> None:
-    try:
-        plan = planner.plan("Does pain differ between patients over 200 and younger ones?", ward).plan
-    except PlanError:
-        return
-    # Not refused, it waits for a group, says what it did not do, and makes none of the number.
-    assert any("which group" in question.text for question in plan.open_questions)
-    assert any("200" in text for text in plan.not_answered)
-    assert "200" not in str([node.params for node in plan.nodes])
+    with pytest.raises(PlanError):
+        planner.plan("Does pain differ between patients over 200 and younger ones?", ward)
 
 
 @pytest.fixture(scope="module")
@@ -254,11 +248,6 @@ def test_animals_of_so_many_years_are_of_the_only_age(planner, herd, question: s
 
 def test_a_number_at_which_no_rows_are_cut_is_said(planner, herd, tmp_path) -> None:
     table = pd.read_csv(herd[0].path).drop(columns="age")
-    ageless = saved(table, tmp_path, "ageless.csv")
-    try:
-        plan = planner.plan("goats 8 and up only: which diet has more weight", ageless).plan
-    except PlanError as refusal:
-        assert "which rows to keep" in str(refusal)  # noqa: PT017 - one of two good answers
-        return
+    plan = planner.plan("goats 8 and up only: which diet has more weight", saved(table, tmp_path, "ageless.csv")).plan
     assert not conditions(plan)
     assert any("'8 and up'" in text for text in plan.not_answered)
