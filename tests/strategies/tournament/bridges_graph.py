@@ -10,7 +10,18 @@ from engine.knowledge.service import KnowledgeBase, open_knowledge
 from storage.graph.twin import GraphStoreTwin
 
 NAMES: dict[NodeType, tuple[str, ...]] = {
-    NodeType.DISEASE: ("psoriasis", "asthma", "gout", "obesity", "glaucoma", "malaria", "rickets", "scurvy", "leprosy"),
+    NodeType.DISEASE: (
+        "psoriasis",
+        "asthma",
+        "gout",
+        "obesity",
+        "glaucoma",
+        "malaria",
+        "rickets",
+        "scurvy",
+        "leprosy",
+        "type 2 diabetes mellitus",
+    ),  # fmt: skip
     NodeType.DRUG: ("vedolizumab", "natalizumab", "metformin", "colchicine", "timolol", "aspirin", "warfarin"),
     NodeType.GENE: ("ITGA4", "TNF", "IL6", "XDH", "CRP", "VDR", "STAT3", "JAK2", "CYP3A4", "KRT16", "MAPT", "APOE"),
     NodeType.PATHWAY: ("cytokine signalling", "purine breakdown"),

@@ -463,3 +463,31 @@ def test_grounding_names_a_path_that_was_not_named(roles):
     child = roles.evolver.evolve(DRUGS, Guidance(), [bare], "ground", 0).hypothesis
     assert len(child.support) > 1
     assert child.support[-1].says.removesuffix(".") in child.explanation
+
+
+def test_drugs_of_one_disease_are_tried_in_another_and_no_others(tmp_path):
+    knowledge = made_knowledge(tmp_path, ("timolol", "inhibits", "ITGA4"))
+    roles = roles_by_rules(knowledge)
+    every, _ = made(roles, Aims(goal="find drugs that could help in psoriasis"))
+    assert len({one.entities[0] for one in every}) > 1
+    goal = "which drugs for glaucoma could help in psoriasis"
+    asked = read_goal(Aims(goal=goal), knowledge)
+    assert ([node.name for node in asked.named], asked.of and asked.of.name) == (["psoriasis"], "glaucoma")
+    found, _ = made(roles, Aims(goal=goal))
+    assert found
+    assert {one.entities[0] for one in found} == {node_id("timolol")}
+    assert "only those are taken that the graph states to help in glaucoma" in roles.supervisor.plan(Aims(goal=goal))
+    with pytest.raises(UserError, match="no drug that treats scurvy"):
+        read_goal(Aims(goal="which drugs for scurvy could help in psoriasis"), knowledge)
+
+
+@pytest.mark.parametrize("goal", ["find drugs for asthma and psoriasis", "drugs for asthma, or for psoriasis"])
+def test_drugs_for_two_diseases_are_sought_for_both(knowledge, goal):
+    asked = read_goal(Aims(goal=goal), knowledge)
+    assert (len(asked.named), asked.of) == (2, None)
+
+
+def test_part_of_the_name_of_a_disease_is_asked_about(knowledge):
+    with pytest.raises(UserError, match="'diabetes' alone is no name in the knowledge graph; near are type 2 diabetes"):
+        read_goal(Aims(goal="which medicines for diabetes could help in psoriasis"), knowledge)
+    assert read_goal(Aims(goal="which medicines maybe help patients with psoriasis, honestly"), knowledge).named

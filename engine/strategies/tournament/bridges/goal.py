@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from engine.domain.hypotheses import Aims
-from engine.domain.knowledge import EdgeType, Mention, Node, NodeType
+from engine.domain.knowledge import NODE_CODE, EdgeType, Mention, Node, NodeType
 from engine.errors import UserError
 from engine.knowledge.linking.linker import UNKNOWN_ID
 from engine.knowledge.service import KnowledgeBase
 from engine.strategies.tournament.bridges.patterns import CELL, DISEASE, DRUG, GENE, PATHWAY, SYMPTOM, TERM, between
+from engine.text.commonness import technicality
 from engine.text.prose import quoted
 
 LEAST_LINK = 0.5
@@ -62,6 +64,10 @@ class GoalRead:
     """What hypotheses are to be about, for each of these; empty where the link between two of them is asked for."""
     left_out: frozenset[str]
     """Ids that no hypothesis may name."""
+    of: Node | None = None
+    """What the drugs that are sought must treat already: asthma in `drugs for asthma that could help in migraine`."""
+    unfit: frozenset[str] = frozenset()
+    """Ids of the drugs that are not of it."""
 
     @property
     def pairs(self) -> list[tuple[Node, Node]]:
@@ -99,7 +105,67 @@ def read_goal(aims: Aims, knowledge: KnowledgeBase) -> GoalRead:
             f"The goal asks for what joins two things, and the knowledge graph knows one of them: {named[0].name}.",
             advice=_near(_without(aims.goal, mentions), knowledge),
         )
-    return GoalRead(named, _sought(aims.goal, mentions, named), _left_out(aims, knowledge, excluded))
+    _require_known(_without(aims.goal, linked), knowledge)
+    sought, of = _sought(aims.goal, mentions, named), _of_which(aims.goal, mentions)
+    if of is None or DRUG not in sought:
+        return GoalRead(named, sought, _left_out(aims, knowledge, excluded))
+    rest = tuple(node for node in named if node.id != of.id)
+    return GoalRead(rest, sought, _left_out(aims, knowledge, excluded), of, _not_for(of, knowledge))
+
+
+_FOR = re.compile(
+    r"\b(?:drugs?|compounds?|medicines?|medications?|therap(?:y|ies)|treatments?)\s+(?:\w+\s+){0,2}?"
+    r"(?:for|against|of|in|treating|treat)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_ONLY_JOINED = re.compile(r"[\s,]*(?:and|or|&|plus)?\s*(?:for|in|against)?\s*(?:the\s+)?", re.IGNORECASE)
+
+
+def _of_which(goal: str, mentions: Sequence[Mention]) -> Node | None:
+    """Return the disease whose drugs are tried in another: asthma in `drugs for asthma that could help in migraine`."""
+    ill = [mention for mention in mentions if mention.node.type is DISEASE]
+    for one, other in pairwise(ill):
+        joined = _ONLY_JOINED.fullmatch(goal[one.end : other.start])
+        if _FOR.search(goal[: one.start]) and joined is None and one.node.id != other.node.id:
+            return one.node
+    return None
+
+
+def _not_for(disease: Node, knowledge: KnowledgeBase) -> frozenset[str]:
+    """Return the ids of the drugs that the graph does not state to treat or ease a disease.
+
+    Raises:
+        UserError: when it states none.
+    """
+    view = knowledge.graph.view()
+    number = view.nodes.number(disease.id)
+    able = {*view.adjacent(number, {EdgeType.TREATS, EdgeType.PALLIATES}, "in").numbers.tolist()}
+    if not able:
+        raise UserError(
+            f"The knowledge graph states no drug that treats {disease.name}, so none can be tried elsewhere.",
+            advice="Import a graph that has treatments, or ask for drugs of any kind.",
+        )
+    drugs = (view.nodes.types == NODE_CODE[DRUG]).nonzero()[0].tolist()
+    return frozenset(view.nodes.id(drug) for drug in drugs if drug not in able)
+
+
+def _require_known(rest: str, knowledge: KnowledgeBase) -> None:
+    """Ask about a word that only few outside a trade know, that is part of names of diseases or drugs and names none.
+
+    Left aside without a word, `diabetes` would be answered as if it had not been said.
+    """
+    for word in dict.fromkeys(_WORD.findall(rest)):
+        if technicality(word.casefold()) < 1:
+            continue
+        hits = [hit.node for hit in knowledge.entities.search(word, top=_SHOWN)]
+        near = [n for n in hits if n.type in (DISEASE, DRUG) and word.casefold() in n.name.casefold().split()]
+        if near:
+            names = ", ".join(f"{node.name} ({node.id})" for node in near)
+            raise UserError(
+                f"{quoted(word)} alone is no name in the knowledge graph; near are {names}. Which is meant?",
+                advice="Put the name or id in its place.",
+                details={"choices": [node.id for node in near]},
+            )
 
 
 def _counts(mention: Mention) -> bool:

@@ -81,7 +81,7 @@ class RuleEvolver:
         finder = self.placing.finder()
         try:
             asked = read_goal(aims, self.placing.knowledge)
-            left_out, named = asked.left_out, frozenset(node.id for node in asked.named)
+            left_out, named = asked.left_out | asked.unfit, frozenset(node.id for node in asked.named)
         except UserError:  # a goal that the graph does not know: nothing is left out
             left_out, named = frozenset[str](), frozenset[str]()
         places = [self.placing.place(one) for one in parents]

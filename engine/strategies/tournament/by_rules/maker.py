@@ -59,6 +59,7 @@ class GraphMaker:
         view = self.knowledge.graph.view()
         finder, writer = IdeaFinder(view), IdeaWriter(view, self.at_hand(aims))
         out = {view.nodes.number(node) for node in asked.left_out} - {-1}
+        unfit = {view.nodes.number(node) for node in asked.unfit} if asked.unfit else set[int]()
         named = [view.nodes.number(node.id) for node in asked.named]
         groups: Groups = []
         own = [gene for gene in self.changed(aims) if gene.name]
@@ -69,7 +70,7 @@ class GraphMaker:
             groups.append(_group(ideas, writer.mechanism, count, seed))
         for anchor in named:
             for wanted in asked.sought:
-                groups.append(_group(finder.for_anchor(anchor, wanted, out), writer.link, count, seed))
+                groups.append(_group(finder.for_anchor(anchor, wanted, out | unfit), writer.link, count, seed))
         if asked.pairs and sum(len(items) for _, items in groups) < count:  # paths of other kinds, if there are any
             for first, second in asked.pairs:
                 ideas = finder.by_any_path(view.nodes.number(first.id), view.nodes.number(second.id), count)

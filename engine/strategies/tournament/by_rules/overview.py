@@ -113,6 +113,8 @@ class RuleSupervisor:
             f"The goal names {listed([f'{node.name} ({_kind(node.type)})' for node in asked.named])}.",
             _sought(asked),
         ]
+        if asked.of is not None:
+            sentences.append(f"Of the drugs only those are taken that the graph states to help in {asked.of.name}.")
         if asked.left_out:
             names = list(self.knowledge.entities.names(sorted(asked.left_out)).values())
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
