@@ -36,7 +36,7 @@ from benchmarks.simulated_judge import BETA, World, elo, ours, update  # noqa: E
 from engine.discovery.falsification import simulated  # noqa: E402
 from engine.discovery.pairing import next_pairs  # noqa: E402
 from engine.discovery.ratings import Contest, rate  # noqa: E402
-from engine.domain.hypotheses import Bounds  # noqa: E402
+from engine.domain.discovery.hypotheses import Bounds  # noqa: E402
 from engine.strategies.tournament.loop import play  # noqa: E402
 from engine.strategies.tournament.running import complete  # noqa: E402
 from storage.hypotheses.twin import HypothesesTwin  # noqa: E402

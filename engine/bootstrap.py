@@ -21,7 +21,7 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import Router
 from engine.asking.suggestions import Suggestions
-from engine.domain.hypotheses import Aims, Bounds
+from engine.domain.discovery.hypotheses import Aims, Bounds
 from engine.domain.profile import Profile
 from engine.domain.run_view import RunView
 from engine.errors import ModelUnavailable, StorageError

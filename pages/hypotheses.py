@@ -22,7 +22,7 @@ from pages.parts.frame import inside_frame
 
 if TYPE_CHECKING:
     from engine.api import Engine
-    from engine.domain.hypotheses import TournamentView
+    from engine.domain.discovery.hypotheses import TournamentView
 
 
 def draw(engine: Engine) -> None:

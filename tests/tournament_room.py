@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.domain.events import EngineEvent
-from engine.domain.hypotheses import (
+from engine.domain.discovery.hypotheses import (
     CRITERIA,
     Aims,
     Bounds,
@@ -24,6 +23,7 @@ from engine.domain.hypotheses import (
     Standing,
     Tournament,
 )
+from engine.domain.events import EngineEvent
 from engine.ports.hypotheses import HypothesisStore
 from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.cast import Cast

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.api.calls import Calls, passed_on
+from engine.domain.discovery.hypotheses import Standing
 from engine.domain.events import EngineEvent
-from engine.domain.hypotheses import Standing
 from engine.errors import UserError
 from engine.strategies.tournament.exporting import FORMS
 from engine.strategies.tournament.history import over_comparisons

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from engine.cli.plans import opened
 from engine.cli.say import emit, say
+from engine.domain.discovery.hypotheses import Aims, Bounds, Tournament, TournamentView
 from engine.domain.events import EngineEvent
-from engine.domain.hypotheses import Aims, Bounds, Tournament, TournamentView
 from engine.errors import DataError, EngineError, UserError
 
 FORMS = ("md", "json", "aims")

@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.domain.hypotheses import TestVerdict
+from engine.domain.discovery.hypotheses import TestVerdict
 
 ALPHA = 0.1
 """The usual error rate."""

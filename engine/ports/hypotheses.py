@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from engine.domain.hypotheses import Item, Tournament
+from engine.domain.discovery.hypotheses import Item, Tournament
 
 
 class HypothesisStore(Protocol):
     """Tournaments, and the items each is made of. Methods may be called from any thread.
 
     How far a tournament is, is replaced; its items only grow. An item is kept once under its key
-    (`engine.domain.hypotheses.key_of`) among those of its kind, the first one, so that nothing is done twice.
+    (`engine.domain.discovery.hypotheses.key_of`) among those of its kind, the first one, so that nothing is done twice.
     """
 
     def keep(self, tournament: Tournament, items: Sequence[Item] = ()) -> list[Item]:

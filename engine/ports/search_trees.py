@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from engine.domain.search_tree import SearchTree
+from engine.domain.discovery.search_tree import SearchTree
 
 
 class SearchTrees(Protocol):

@@ -10,7 +10,7 @@ from pages.parts.escape import plain
 
 if TYPE_CHECKING:
     from engine.api import Engine
-    from engine.domain.hypotheses import TournamentView
+    from engine.domain.discovery.hypotheses import TournamentView
 
 _FORMS = {
     "md": ("Markdown", "md", "text/markdown"),

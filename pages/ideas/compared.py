@@ -11,7 +11,7 @@ from pages.parts.paging import first_shown
 from pages.parts.words import when
 
 if TYPE_CHECKING:
-    from engine.domain.hypotheses import Match, TournamentView
+    from engine.domain.discovery.hypotheses import Match, TournamentView
 
 SHOWN = 8
 

@@ -17,7 +17,7 @@ from pages.parts.words import counted, duration, seconds_between
 
 if TYPE_CHECKING:
     from engine.api import Engine
-    from engine.domain.hypotheses import Tournament
+    from engine.domain.discovery.hypotheses import Tournament
 
 POLL_SECONDS = 1.0
 _STOPPING = "ideas_stopping"

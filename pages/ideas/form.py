@@ -14,7 +14,7 @@ from pages.parts.words import counted
 
 if TYPE_CHECKING:
     from engine.api import Engine
-    from engine.domain.hypotheses import Aims, Bounds
+    from engine.domain.discovery.hypotheses import Aims, Bounds
 
 EXAMPLE = "Which approved drugs could be of use against breast cancer?"
 """The starter graph knows enough to make hypotheses on it."""
@@ -55,7 +55,7 @@ def draw_form(engine: Engine) -> None:
             help=EXAMPLE,
         )
         return
-    from engine.domain.hypotheses import Aims
+    from engine.domain.discovery.hypotheses import Aims
 
     aims = Aims(goal=goal, seeds=seeds.splitlines(), **about)
     if not _estimated(engine, aims, bounds):
@@ -93,7 +93,7 @@ def _about(engine: Engine) -> dict[str, Any]:
 
 def _size() -> Bounds:
     """Draw budget and stop rule."""
-    from engine.domain.hypotheses import Bounds
+    from engine.domain.discovery.hypotheses import Bounds
 
     usual = Bounds()
     with st.expander("Size, budget and stop rule", icon=":material/speed:", key="idea_size"):

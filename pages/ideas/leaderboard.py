@@ -14,7 +14,7 @@ from pages.parts.words import shortened
 
 if TYPE_CHECKING:
     from engine.api import Engine
-    from engine.domain.hypotheses import TournamentView
+    from engine.domain.discovery.hypotheses import TournamentView
 
 POLL_SECONDS = 2.0
 _LINES = 62

@@ -17,7 +17,7 @@ from pages.parts.words import shortened, when
 
 if TYPE_CHECKING:
     from engine.api import Engine
-    from engine.domain.hypotheses import Hypothesis, HypothesisReview, TournamentView
+    from engine.domain.discovery.hypotheses import Hypothesis, HypothesisReview, TournamentView
 
 MOST_LINKS = 24
 

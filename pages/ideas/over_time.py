@@ -12,7 +12,7 @@ from pages.parts.words import counted, shortened
 
 if TYPE_CHECKING:
     from engine.api import Engine
-    from engine.domain.hypotheses import TournamentView
+    from engine.domain.discovery.hypotheses import TournamentView
 
 DRAWN = len(COLOURS)
 """So many hypotheses have a line; the table has all."""

@@ -15,7 +15,7 @@ from pages.parts.words import counted, shortened, when
 
 if TYPE_CHECKING:
     from engine.api import Engine
-    from engine.domain.hypotheses import Tournament
+    from engine.domain.discovery.hypotheses import Tournament
 
 SHOWN = 15
 

@@ -14,7 +14,7 @@ from pages.parts.words import shortened
 
 if TYPE_CHECKING:
     from engine.api import Engine
-    from engine.domain.hypotheses import Hypothesis, TournamentView
+    from engine.domain.discovery.hypotheses import Hypothesis, TournamentView
 
 _TURN = "idea_add_turn"
 

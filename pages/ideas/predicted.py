@@ -12,7 +12,7 @@ from pages.parts.words import number, p_text
 
 if TYPE_CHECKING:
     from engine.api import Engine, TaskDag
-    from engine.domain.hypotheses import ExecutedTest, Hypothesis, Prediction, TournamentView
+    from engine.domain.discovery.hypotheses import ExecutedTest, Hypothesis, Prediction, TournamentView
 
 _PLANS = "idea_plans"
 

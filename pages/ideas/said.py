@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pages.parts.words import ShownState, counted, state
 
 if TYPE_CHECKING:
-    from engine.domain.hypotheses import Hypothesis, Standing, Tournament, TournamentView
+    from engine.domain.discovery.hypotheses import Hypothesis, Standing, Tournament, TournamentView
 
 STATUSES = {
     "finished": ShownState("Done", ":material/check_circle:", "green"),

@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from engine.domain.base import Value
-from engine.domain.hypotheses import (
+from engine.domain.discovery.hypotheses import (
     Asked,
     Clusters,
     Drawn,

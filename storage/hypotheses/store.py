@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.domain.hypotheses import Item, Tournament, key_of
+from engine.domain.discovery.hypotheses import Item, Tournament, key_of
 from storage.database import Database
 from storage.hypotheses.forms import KINDS, NAMES, TOURNAMENT, VERSION, decode, encode, unknown
 

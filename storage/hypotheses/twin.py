@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from engine.domain.hypotheses import Item, Tournament, key_of
+from engine.domain.discovery.hypotheses import Item, Tournament, key_of
 from storage.hypotheses.forms import encode, unknown
 
 

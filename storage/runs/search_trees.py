@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import TypeAdapter
 
-from engine.domain.search_tree import SearchTree
+from engine.domain.discovery.search_tree import SearchTree
 from storage.database import Database
 from storage.tools.catalogues import decode, encode
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from engine.domain.search_tree import SearchTree
+from engine.domain.discovery.search_tree import SearchTree
 
 
 class SearchTreesTwin:

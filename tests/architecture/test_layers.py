@@ -128,3 +128,15 @@ def test_no_two_classes_have_one_name():
                 if isinstance(node, ast.ClassDef):
                     places.setdefault(node.name, []).append(place)
     assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
+def test_no_folder_holds_more_than_a_newcomer_can_take_in():
+    """Fields of tools may: each of their files is a tool of its own."""
+    full = {}
+    for room in ("engine", "storage", "pages"):
+        for folder in [ROOT / room, *(path for path in (ROOT / room).rglob("*") if path.is_dir())]:
+            place = folder.relative_to(ROOT).as_posix()
+            files = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
+            if len(files) > 15 and not re.fullmatch(r"engine/toolbox/\w+", place):
+                full[place] = len(files)
+    assert full == {}

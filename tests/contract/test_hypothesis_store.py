@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.domain.hypotheses import (
+from engine.domain.discovery.hypotheses import (
     Aims,
     Asked,
     Bounds,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.api import open_engine
-from engine.domain.hypotheses import Aims, Bounds
+from engine.domain.discovery.hypotheses import Aims, Bounds
 from engine.errors import UserError
 
 

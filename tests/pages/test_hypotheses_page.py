@@ -7,7 +7,7 @@ import threading
 import pytest
 from test_app import QUESTION, TABLE, app, opened, release, shown
 
-from engine.domain.hypotheses import Aims, Bounds, Hypothesis, Prediction, Standing
+from engine.domain.discovery.hypotheses import Aims, Bounds, Hypothesis, Prediction, Standing
 from pages.ideas.form import EXAMPLE
 
 GOAL = "Why do airway cells resist the drug?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.discovery.tree.search import SearchNode, TreeSearch
 from engine.discovery.tree.space import State
-from engine.domain.search_tree import TreeView
+from engine.domain.discovery.search_tree import TreeView
 
 WIDEST, DEEPEST = 5, 6
 """Choices that are shown of a state, and choices in a row."""

@@ -12,7 +12,7 @@ from engine.discovery.links.calibration import LinkQuality
 from engine.discovery.links.model import LinkModel
 from engine.discovery.links.reasons import LinkReasons, reasons
 from engine.discovery.links.typed import TypedEdges
-from engine.domain.candidates import CandidateTable, LinkCandidate, LinkFit, SupportingPath
+from engine.domain.discovery.candidates import CandidateTable, LinkCandidate, LinkFit, SupportingPath
 from engine.domain.knowledge import EDGE_TYPES, EdgeType, GraphPath, NodeType
 from engine.knowledge.candidates.against import against, beside
 from engine.knowledge.candidates.fitted import FittedGraph, FittedLinks

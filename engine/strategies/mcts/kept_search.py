@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from engine.discovery.tree.search import TreeSearch
 from engine.discovery.tree.shown import tree_view
 from engine.discovery.tree.space import SearchBudget, SearchWays, Space, Spending, Spent, State
-from engine.domain.search_tree import SearchTree
+from engine.domain.discovery.search_tree import SearchTree
 from engine.ports.search_trees import SearchTrees
 from engine.ports.system import Clock
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.domain.candidates import CandidateTable, LinkCandidate
+from engine.domain.discovery.candidates import CandidateTable, LinkCandidate
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.knowledge import GraphPath, Node
 from engine.domain.report import Report

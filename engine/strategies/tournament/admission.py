@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from engine.domain.base import Value
-from engine.domain.hypotheses import Aims, Bounds
+from engine.domain.discovery.hypotheses import Aims, Bounds
 from engine.errors import UserError
 from engine.strategies.tournament.cast import Cast
 from engine.strategies.tournament.stages.making import MOST_SIGNS, allocation

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from engine.domain.hypotheses import Skipped
+from engine.domain.discovery.hypotheses import Skipped
 from engine.errors import BudgetSpent, EngineError, Interrupted, ModelCancelled, StorageError
 from engine.strategies.tournament.cast import Cast
 from engine.strategies.tournament.ledger import Ledger

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.domain.hypotheses import Aims, Hypothesis
+from engine.domain.discovery.hypotheses import Aims, Hypothesis
 from engine.strategies.tournament.roles import Evolver, Judge, Maker, MetaReviewer, Reviewer, Supervisor
 from engine.strategies.tournament.sameness import likeness_of_words
 from engine.strategies.tournament.tester import Tester

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.domain.discovery.hypotheses import Prediction
 from engine.domain.findings import Finding
-from engine.domain.hypotheses import Prediction
 from engine.domain.plan import TaskDag
 from engine.domain.run_view import RunView
 from engine.errors import UserError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from engine.domain.hypotheses import Hypothesis, HypothesisReview, Standing, TournamentView
+from engine.domain.discovery.hypotheses import Hypothesis, HypothesisReview, Standing, TournamentView
 from engine.text.prose import full_stop, one_line
 
 AIMS = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.domain.hypotheses import Standing, TournamentView
+from engine.domain.discovery.hypotheses import Standing, TournamentView
 from engine.strategies.tournament.standings import standings
 
 MOST_POINTS = 24

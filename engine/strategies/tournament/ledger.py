@@ -10,8 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from engine.domain.events import EngineEvent, HypothesisCreated, MatchJudged, ReviewsScored
-from engine.domain.hypotheses import (
+from engine.domain.discovery.hypotheses import (
     Asked,
     Clusters,
     Drawn,
@@ -26,6 +25,7 @@ from engine.domain.hypotheses import (
     Tournament,
     TournamentView,
 )
+from engine.domain.events import EngineEvent, HypothesisCreated, MatchJudged, ReviewsScored
 from engine.ports.hypotheses import HypothesisStore
 from engine.ports.system import Clock
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from engine.domain.hypotheses import Aims, Skipped
+from engine.domain.discovery.hypotheses import Aims, Skipped
 from engine.strategies.tournament.asking import RoundTable, StoppedEarly
 from engine.strategies.tournament.stages.making import evolve, make
 from engine.strategies.tournament.stages.nearness import look_for_likeness

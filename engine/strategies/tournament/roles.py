@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from engine.domain.base import Value
-from engine.domain.hypotheses import (
+from engine.domain.discovery.hypotheses import (
     Aims,
     Evolution,
     Hypothesis,

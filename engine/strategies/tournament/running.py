@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from engine.domain.discovery.hypotheses import Aims, Bounds, Hypothesis, Mark, Tournament, TournamentView
 from engine.domain.events import EngineEvent, ErrorRaised, RunFinished, RunInterrupted, RunQueued
-from engine.domain.hypotheses import Aims, Bounds, Hypothesis, Mark, Tournament, TournamentView
 from engine.domain.plan import TaskDag
 from engine.domain.results import RunStatus, Usage
 from engine.errors import EngineError, LimitExceeded, NotFoundError, UserError

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.domain.hypotheses import Hypothesis
+from engine.domain.discovery.hypotheses import Hypothesis
 from engine.text.letters import plain
 from engine.text.negation import NEGATORS
 from engine.text.prose import one_line

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from engine.discovery.pairing import comparisons_wanted
-from engine.domain.hypotheses import Match, Standing, TournamentView
+from engine.domain.discovery.hypotheses import Match, Standing, TournamentView
 from engine.strategies.tournament.standings import Rated, gathered, newest_marks
 from engine.text.prose import listed
 

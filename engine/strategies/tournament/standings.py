@@ -18,7 +18,7 @@ import numpy as np
 from engine.discovery.falsification import Gathered, e_of_p, verdicts
 from engine.discovery.pairing import TOP
 from engine.discovery.ratings import FIELD, Contest, Ratings, cannot_be_told_apart, rate
-from engine.domain.hypotheses import (
+from engine.domain.discovery.hypotheses import (
     ExecutedTest,
     Hypothesis,
     HypothesisReview,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from engine.domain.base import Value
-from engine.domain.hypotheses import Chance, Prediction
+from engine.domain.discovery.hypotheses import Chance, Prediction
 from engine.domain.plan import TaskDag
 
 

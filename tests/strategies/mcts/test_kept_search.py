@@ -12,7 +12,7 @@ from waiting import until
 
 from engine.adapters.fakes import FrozenClock
 from engine.discovery.tree.space import Choice, SearchBudget, SearchWays
-from engine.domain.search_tree import SearchTree
+from engine.domain.discovery.search_tree import SearchTree
 from engine.strategies.mcts.kept_search import KeptSearches
 from storage.database import Database
 from storage.runs.search_trees import DuckSearchTrees

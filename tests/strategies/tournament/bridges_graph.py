@@ -21,7 +21,7 @@ NAMES: dict[NodeType, tuple[str, ...]] = {
         "scurvy",
         "leprosy",
         "type 2 diabetes mellitus",
-    ),  # fmt: skip
+    ),
     NodeType.DRUG: ("vedolizumab", "natalizumab", "metformin", "colchicine", "timolol", "aspirin", "warfarin"),
     NodeType.GENE: ("ITGA4", "TNF", "IL6", "XDH", "CRP", "VDR", "STAT3", "JAK2", "CYP3A4", "KRT16", "MAPT", "APOE"),
     NodeType.PATHWAY: ("cytokine signalling", "purine breakdown"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tournament_room import AIMS, Simulated, cast_of, played
 
-from engine.domain.hypotheses import Aims, Bounds
+from engine.domain.discovery.hypotheses import Aims, Bounds
 from engine.errors import UserError
 from engine.strategies.tournament.admission import admitted, expected
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.domain.hypotheses import Hypothesis
+from engine.domain.discovery.hypotheses import Hypothesis
 from engine.strategies.tournament.by_rules.alike import alike, duplicates, similarities
 
 

@@ -11,8 +11,8 @@ from scipy.stats import ttest_ind
 from tournament_room import Simulated, cast_of, played
 
 from engine.api import open_engine
+from engine.domain.discovery.hypotheses import Bounds, Prediction
 from engine.domain.findings import Finding, FindingValue
-from engine.domain.hypotheses import Bounds, Prediction
 from engine.domain.plan import TaskDag
 from engine.errors import ModelTimedOut
 from engine.strategies.tournament.executing import p_value, points_up

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tournament_room import Simulated, cast_of, played, table_of
 
-from engine.domain.hypotheses import Bounds, Match
+from engine.domain.discovery.hypotheses import Bounds, Match
 from engine.strategies.tournament.history import over_comparisons
 from engine.strategies.tournament.standings import standings
 

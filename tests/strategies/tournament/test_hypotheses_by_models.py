@@ -13,7 +13,7 @@ from model_room import scripted as layer
 from engine.adapters.fakes import ScriptedModel
 from engine.agents.asks import ModelAnswer
 from engine.agents.by_models import ByModels
-from engine.domain.hypotheses import (
+from engine.domain.discovery.hypotheses import (
     CRITERIA,
     Aims,
     EvidenceItem,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.data.profiler import profile_file
-from engine.domain.hypotheses import CRITERIA, MATCH_CRITERIA, Aims, EvidenceItem, Hypothesis
+from engine.domain.discovery.hypotheses import CRITERIA, MATCH_CRITERIA, Aims, EvidenceItem, Hypothesis
 from engine.domain.knowledge import NodeType
 from engine.errors import UserError
 from engine.strategies.tournament.bridges.at_hand import ChangedGene, DataAtHand, changed_genes

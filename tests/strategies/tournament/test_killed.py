@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tournament_room import Simulated, cast_of, played, table_of
 
-from engine.domain.hypotheses import Bounds
+from engine.domain.discovery.hypotheses import Bounds
 from engine.strategies.tournament.loop import play
 from engine.strategies.tournament.running import complete
 from storage.database import Database

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tournament_room import AIMS, Killed, Simulated, cast_of, idea, played, table_of, worth
 
+from engine.domain.discovery.hypotheses import Bounds, Match
 from engine.domain.events import EngineEvent
-from engine.domain.hypotheses import Bounds, Match
 from engine.errors import BudgetSpent, ModelTimedOut
 from engine.strategies.tournament.loop import play
 from engine.strategies.tournament.roles import ItemFailed

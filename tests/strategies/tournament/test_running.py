@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tournament_room import AIMS, CountedClock, Simulated, cast_of, idea
 
+from engine.domain.discovery.hypotheses import Aims, Bounds
 from engine.domain.events import EngineEvent
-from engine.domain.hypotheses import Aims, Bounds
 from engine.errors import EngineError, NotFoundError, UserError
 from engine.runs.queue import RunQueue
 from engine.strategies.tournament.running import Tournaments

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tournament_room import AIMS, Simulated, cast_of, played
 
-from engine.domain.hypotheses import Bounds, Hypothesis
+from engine.domain.discovery.hypotheses import Bounds, Hypothesis
 from engine.strategies.tournament.sameness import id_of, likeness_of_words, says_other
 from engine.strategies.tournament.stages.nearness import clustered
 from engine.strategies.tournament.standings import merged

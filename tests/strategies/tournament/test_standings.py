@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from engine.domain.hypotheses import (
+from engine.domain.discovery.hypotheses import (
     CRITERIA,
     Aims,
     Bounds,

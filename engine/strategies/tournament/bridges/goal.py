@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from engine.domain.hypotheses import Aims
+from engine.domain.discovery.hypotheses import Aims
 from engine.domain.knowledge import NODE_CODE, EdgeType, Mention, Node, NodeType
 from engine.errors import UserError
 from engine.knowledge.linking.linker import UNKNOWN_ID

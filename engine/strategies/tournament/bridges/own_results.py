@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.domain.hypotheses import EvidenceItem, Hypothesis, Prediction
+from engine.domain.discovery.hypotheses import EvidenceItem, Hypothesis, Prediction
 from engine.domain.knowledge import EnrichedNode, NodeType
 from engine.errors import NotFoundError
 from engine.knowledge import enrichment

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from engine.domain.hypotheses import EvidenceItem, Hypothesis
+from engine.domain.discovery.hypotheses import EvidenceItem, Hypothesis
 from engine.domain.knowledge import Edge
 from engine.knowledge.graph.view import GraphView
 from engine.knowledge.service import KnowledgeBase

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from engine.domain.hypotheses import EvidenceItem
+from engine.domain.discovery.hypotheses import EvidenceItem
 from engine.domain.knowledge import OPPOSITE, Edge, EdgeType, NodeType
 from engine.knowledge.graph.queries import hub_penalty
 from engine.knowledge.graph.view import GraphView

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.domain.hypotheses import EvidenceItem, Hypothesis, Prediction
+from engine.domain.discovery.hypotheses import EvidenceItem, Hypothesis, Prediction
 from engine.domain.knowledge import NodeType
 from engine.knowledge.graph.view import GraphView
 from engine.strategies.tournament.bridges.at_hand import DataAtHand

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from engine.domain.base import Value
-from engine.domain.hypotheses import EvidenceItem, Hypothesis, Method, Prediction
+from engine.domain.discovery.hypotheses import EvidenceItem, Hypothesis, Method, Prediction
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.bridges.written import IdeaWriter

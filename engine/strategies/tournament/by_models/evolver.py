@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.domain.hypotheses import Aims, EvidenceItem, Evolution, Hypothesis
+from engine.domain.discovery.hypotheses import Aims, EvidenceItem, Evolution, Hypothesis
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.by_models import shown

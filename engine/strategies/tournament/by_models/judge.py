@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from engine.domain.base import Value
-from engine.domain.hypotheses import MATCH_CRITERIA, Aims, Chance, Hypothesis, HypothesisReview, Match
+from engine.domain.discovery.hypotheses import MATCH_CRITERIA, Aims, Chance, Hypothesis, HypothesisReview, Match
 from engine.strategies.tournament.by_models import shown
 from engine.strategies.tournament.by_models.questions import TournamentAsks, or_by_rules
 from engine.strategies.tournament.roles import Guidance, Judge

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from engine.domain.base import Value
-from engine.domain.hypotheses import Aims, Method
+from engine.domain.discovery.hypotheses import Aims, Method
 from engine.errors import ModelUnavailable
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.bridges.placing import Placing

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from engine.domain.base import Value
-from engine.domain.hypotheses import Aims, Hypothesis, HypothesisReview, Match, MetaReview, Standing
+from engine.domain.discovery.hypotheses import Aims, Hypothesis, HypothesisReview, Match, MetaReview, Standing
 from engine.errors import UserError
 from engine.strategies.tournament.by_models import shown
 from engine.strategies.tournament.by_models.questions import TournamentAsks, or_by_rules

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.agents.asks import Asks
-from engine.domain.hypotheses import Aims, Method
+from engine.domain.discovery.hypotheses import Aims, Method
 from engine.knowledge.service import KnowledgeBase
 from engine.strategies.tournament.bridges.at_hand import ChangedGene, DataAtHand
 from engine.strategies.tournament.bridges.placing import Placing

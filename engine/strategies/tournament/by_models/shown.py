@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from engine.domain.hypotheses import Aims, Hypothesis, HypothesisReview, MetaReview
+from engine.domain.discovery.hypotheses import Aims, Hypothesis, HypothesisReview, MetaReview
 from engine.strategies.tournament.roles import Guidance
 from engine.text.prose import one_line
 

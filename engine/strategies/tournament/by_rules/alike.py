@@ -13,7 +13,7 @@ from math import sqrt
 
 import numpy as np
 
-from engine.domain.hypotheses import Hypothesis
+from engine.domain.discovery.hypotheses import Hypothesis
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 """Texts -> rows of length 1, as `Embedder.embed`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.domain.hypotheses import Aims, EvidenceItem, Evolution, Hypothesis, Prediction
+from engine.domain.discovery.hypotheses import Aims, EvidenceItem, Evolution, Hypothesis, Prediction
 from engine.domain.knowledge import EdgeType, NodeType
 from engine.errors import UserError
 from engine.strategies.tournament.bridges.at_hand import DataAtHand

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.domain.hypotheses import CRITERIA, MATCH_CRITERIA, Aims, Hypothesis, HypothesisReview, Match
+from engine.domain.discovery.hypotheses import CRITERIA, MATCH_CRITERIA, Aims, Hypothesis, HypothesisReview, Match
 from engine.strategies.tournament.bridges.patterns import DRUG, TREATS
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.bridges.written import BUILT_IN

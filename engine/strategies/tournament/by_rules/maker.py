@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.domain.hypotheses import Aims, Hypothesis, Method
+from engine.domain.discovery.hypotheses import Aims, Hypothesis, Method
 from engine.domain.knowledge import NodeType
 from engine.errors import UserError
 from engine.knowledge.service import KnowledgeBase

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.domain.hypotheses import (
+from engine.domain.discovery.hypotheses import (
     CRITERIA,
     Aims,
     Hypothesis,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.domain.hypotheses import Aims, Hypothesis, HypothesisReview, Reflection
+from engine.domain.discovery.hypotheses import Aims, Hypothesis, HypothesisReview, Reflection
 from engine.domain.knowledge import NodeType
 from engine.errors import UserError
 from engine.knowledge.graph.view import GraphView

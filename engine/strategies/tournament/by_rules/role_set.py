@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.domain.hypotheses import Aims
+from engine.domain.discovery.hypotheses import Aims
 from engine.knowledge.service import KnowledgeBase
 from engine.strategies.tournament.bridges.at_hand import ChangedGene, DataAtHand
 from engine.strategies.tournament.bridges.placing import Placing

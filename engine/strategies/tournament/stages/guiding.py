@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.domain.hypotheses import TournamentView
+from engine.domain.discovery.hypotheses import TournamentView
 from engine.strategies.tournament.roles import Guidance
 
 

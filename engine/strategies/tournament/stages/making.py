@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from engine.domain.hypotheses import Evolution, Hypothesis, Item, Skipped, TournamentView
+from engine.domain.discovery.hypotheses import Evolution, Hypothesis, Item, Skipped, TournamentView
 from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.roles import Drafted, ItemFailed, Maker
 from engine.strategies.tournament.sameness import id_of, says_other

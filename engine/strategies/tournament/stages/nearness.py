@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.domain.hypotheses import Clusters, Hypothesis, Mark, TournamentView
+from engine.domain.discovery.hypotheses import Clusters, Hypothesis, Mark, TournamentView
 from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.sameness import says_other
 from engine.strategies.tournament.standings import merged, newest_marks

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 from engine.discovery.pairing import EXPLORED, batch_size, next_pairs
+from engine.domain.discovery.hypotheses import Drawn, Match, Skipped, TournamentView
 from engine.domain.events import RatingsUpdated
-from engine.domain.hypotheses import Drawn, Match, Skipped, TournamentView
 from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.roles import ItemFailed
 from engine.strategies.tournament.saying import NO_PAIR_LEFT

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from engine.domain.hypotheses import Asked, Hypothesis, HypothesisReview, Item, MetaReview, Skipped, TournamentView
+from engine.domain.discovery.hypotheses import (
+    Asked,
+    Hypothesis,
+    HypothesisReview,
+    Item,
+    MetaReview,
+    Skipped,
+    TournamentView,
+)
 from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.stages.guiding import guidance
 from engine.strategies.tournament.standings import newest_marks, standings

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from engine.domain.hypotheses import ExecutedTest, Hypothesis, Prediction, Skipped, TournamentView
+from engine.domain.discovery.hypotheses import ExecutedTest, Hypothesis, Prediction, Skipped, TournamentView
 from engine.domain.plan import TaskDag
 from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.standings import gathered, standings
