@@ -18,8 +18,8 @@ def level_text(values):
     return text.astype(object).where(text != "", None)
 
 
-def choose_samples(sheet, condition, treated, control, covariates):
-    """Return the samples of the two levels without missing factors, and what was left out."""
+def choose_samples(sheet, condition, treated, control, covariates, lean):
+    """Return the samples of the two levels without missing factors, and notes; see `designed`."""
     for column in [condition, *covariates]:
         if column not in sheet:
             raise ValueError(f"The sample sheet has no column {column!r}; it has: {name_some(sheet.columns, 12)}.")
@@ -61,7 +61,7 @@ def choose_samples(sheet, condition, treated, control, covariates):
     if sizes.min() == 2:
         notes.append(
             f"A group has only 2 replicates ({treated}: {sizes[treated]}, {control}: {sizes[control]}): "
-            "dispersions lean on what genes of similar abundance show, and few true changes are found."
+            f"{lean}, and few true changes are found."
         )
     return used, notes
 
@@ -175,5 +175,20 @@ def lone_levels(factors, terms):
     return notes
 
 
-DESIGN = (level_text, choose_samples, build_factors, check_design, as_in_sheet, lone_levels)
+def designed(sheet, condition, treated, control, covariates, categorical, lean):
+    """Return (samples used, factors, (factor, covariate) pairs, residual degrees of freedom, notes) of a comparison.
+
+    Args:
+        sheet: one row a sample that was measured.
+        condition, treated, control: what is compared, as the sheet writes it.
+        covariates, categorical: what is held constant, and which of it are labels.
+        lean: what the test leans on where a group has two replicates, as the beginning of a sentence.
+    """
+    used, notes = choose_samples(sheet, condition, treated, control, covariates, lean)
+    factors, terms, more = build_factors(used, condition, treated, control, covariates, categorical)
+    freedom = check_design(factors, terms, condition)
+    return used, factors, terms, freedom, [*notes, *more, *lone_levels(factors, terms)]
+
+
+DESIGN = (level_text, choose_samples, build_factors, check_design, as_in_sheet, lone_levels, designed)
 """The helpers of a tool that compares two levels of a condition."""

@@ -13,10 +13,7 @@ from engine.toolbox.bulk_rna.counts import DESEQ2, PYDESEQ2
 from engine.toolbox.bulk_rna.designs import (
     DESIGN,
     as_in_sheet,
-    build_factors,
-    check_design,
-    choose_samples,
-    lone_levels,
+    designed,
 )
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
@@ -228,19 +225,16 @@ def differential_expression(
     warnings += notes
     covariates = list(dict.fromkeys(covariates))
     treated, control = as_in_sheet(sheet, condition, treated, control)
-    used, notes = choose_samples(sheet, condition, treated, control, covariates)
-    warnings += notes
-    factors, terms, notes = build_factors(used, condition, treated, control, covariates, categorical)
+    lean = "dispersions lean on what genes of similar abundance show"
+    used, factors, terms, freedom, notes = designed(sheet, condition, treated, control, covariates, categorical, lean)
     warnings += notes
     if shrink:
         # Shrinkage acts on one coefficient, which must be treated against control.
         factors["condition"] = factors["condition"].cat.reorder_categories([control, treated])
-    freedom = check_design(factors, terms, condition)
     if freedom <= 3:
         warnings.append(
             f"Only {freedom} residual degrees of freedom are left: the spread of the dispersions is poorly known."
         )
-    warnings += lone_levels(factors, terms)
 
     counts = counts[used.index]
     empty = counts.columns[counts.sum(axis=0) == 0]

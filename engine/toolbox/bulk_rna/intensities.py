@@ -9,10 +9,7 @@ from engine.toolbox.bulk_rna.common import match_samples, name_some
 from engine.toolbox.bulk_rna.designs import (
     DESIGN,
     as_in_sheet,
-    build_factors,
-    check_design,
-    choose_samples,
-    lone_levels,
+    designed,
 )
 from engine.toolbox.bulk_rna.moderation import MODERATION, fit_rows, moderated_t
 from engine.toolbox.registry import param, tool
@@ -280,12 +277,10 @@ def differential_intensity(
     warnings += notes
     covariates = list(dict.fromkeys(covariates))
     treated, control = as_in_sheet(sheet, condition, treated, control)
-    used, notes = choose_samples(sheet, condition, treated, control, covariates)
-    warnings += [note for note in notes if "dispersions" not in note]
-    factors, terms, notes = build_factors(used, condition, treated, control, covariates, categorical)
+    used, factors, terms, freedom, notes = designed(
+        sheet, condition, treated, control, covariates, categorical, "variances lean on those of all rows"
+    )
     warnings += notes
-    freedom = check_design(factors, terms, condition)
-    warnings += lone_levels(factors, terms)
     values, note = log_intensities(values[used.index], scale)
     warnings += [f"Of the intensities {note}."] if note else []
     if normalise == "median":
