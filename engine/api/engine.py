@@ -10,9 +10,9 @@ from engine.api.calls import Calls
 from engine.api.catalogues import CatalogueCalls
 from engine.api.conversations import ConversationCalls
 from engine.api.hypotheses import HypothesesCalls
-from engine.api.imports import ImportCalls
-from engine.api.knowledge import KnowledgeCalls
-from engine.api.memory import MemoryCalls
+from engine.api.know.imports import ImportCalls
+from engine.api.know.knowledge import KnowledgeCalls
+from engine.api.know.memory import MemoryCalls
 from engine.api.models import ModelCalls
 from engine.api.plans import PlanCalls
 from engine.api.reports import ReportCalls

@@ -19,8 +19,8 @@ from engine.domain.retrieval import CatalogueEntry, CatalogueImport, CatalogueIn
 from engine.domain.toolspec import ToolSpec
 from engine.errors import DataError, EngineError, ModelUnavailable, NotFoundError, StorageError
 from engine.knowledge.graph.view import GraphView
-from engine.ports.catalogues import CatalogueStore
 from engine.ports.system import Clock
+from engine.ports.tools.catalogues import CatalogueStore
 from engine.retrieval.catalogues.calling import call_entry
 from engine.retrieval.catalogues.read import READERS
 from engine.retrieval.hybrid import HybridRetriever

@@ -11,7 +11,7 @@ import threading
 from engine.domain.toolspec import ToolSpec, WrittenRecord, WrittenState, WrittenTool
 from engine.errors import NotFoundError, UserError
 from engine.ports.system import Clock
-from engine.ports.written import WrittenStore
+from engine.ports.tools.written import WrittenStore
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.written import spec_of
 

@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from engine.api import open_engine
-from engine.api.knowledge import KnowledgeCalls
+from engine.api.know.knowledge import KnowledgeCalls
 from engine.cli.know import output as know_output
 from engine.cli.main import main
 from engine.domain.encoding.plain_json import json_text

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from engine.domain.retrieval import CatalogueEntry, CatalogueInfo
 from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageError
-from engine.ports.catalogues import CatalogueStore
+from engine.ports.tools.catalogues import CatalogueStore
 from storage.database import Database
 from storage.tools.catalogues import DuckCatalogues
 from storage.tools.catalogues_twin import CataloguesTwin

@@ -9,7 +9,7 @@ import pytest
 
 from engine.domain.toolspec import WrittenRecord, WrittenTool
 from engine.errors import StorageError
-from engine.ports.written import WrittenStore
+from engine.ports.tools.written import WrittenStore
 from storage.database import Database
 from storage.tools.written import DuckWritten
 from storage.tools.written_twin import WrittenTwin

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from engine.adapters.fakes import CountingIds, FrozenClock
-from engine.api.memory import MemoryCalls
+from engine.api.know.memory import MemoryCalls
 from engine.bootstrap import EngineParts
 from engine.domain.knowledge import EdgeRows, EdgeType, GraphSource, NodeRows, NodeType
 from engine.domain.memory import Episode, Fact

@@ -1,0 +1,1 @@
+"""Where tools beside the built-in ones are kept."""
