@@ -262,3 +262,13 @@ def test_clinical_markers_are_not_genes_as_columns(tmp_path: Path) -> None:
                           "CD8": rng.integers(100, 900, 30), "WBC": rng.normal(7, 1, 30),
                           "AGE": rng.integers(20, 80, 30)})  # fmt: skip
     assert "count_matrix" not in types(profiled(tmp_path / "t.csv", frame))
+
+
+def test_columns_that_state_their_unit_are_measurements_and_no_samples(tmp_path) -> None:
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({f"milk day{day} (l)": rng.normal(20, 2, 36).round(1) for day in (0, 7, 14, 21)})
+    table.insert(0, "Cow", [f"cow {n}" for n in range(36)])
+    table.to_csv(tmp_path / "cows.csv", index=False)
+    profile = profile_file(tmp_path / "cows.csv")
+    assert profile.types[0].type is DataType.TABLE
+    assert not any("log-transformed" in warning for warning in profile.warnings)

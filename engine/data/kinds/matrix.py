@@ -16,6 +16,7 @@ from engine.data.kinds.results import result_columns
 from engine.data.kinds.table import read_table
 from engine.data.schema import Schema
 from engine.data.source import Frame, plural, some
+from engine.data.structure.scales import unit_of
 from engine.domain.datatypes import DataType
 from engine.domain.profile import TypeGuess
 
@@ -155,7 +156,10 @@ def _trust(
         if samples or (len(values) >= 4 and _alike(frame, values)):
             return base if rows >= 20 else min(base, 0.8)
         return 0.6 if _alike(frame, values) else 0.0
-    # Rows that are no known genes are a matrix only where (nearly) every column is a sample: a record has others.
+    # Rows that are no known genes are a matrix only where (nearly) every column is a sample: a record has others, and
+    # says what each of its columns is measured in (`milk day0 (l)`, `milk day7 (l)`).
+    if all(unit_of(str(c)) for c in values):
+        return 0.0
     samples = sample_like([str(c) for c in values], most=0.9)
     if unique < 0.98 or not (samples or (rows >= 500 and len(values) >= 4)) or not _alike(frame, values):
         return 0.0
