@@ -8,7 +8,7 @@ import pytest
 
 from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
-from engine.toolbox.bulk_rna.differential import build_factors
+from engine.toolbox.bulk_rna.designs import build_factors
 from engine.toolbox.registry import builtin_tools
 from engine.toolbox.survival.competing import competing_risks
 
