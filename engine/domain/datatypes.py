@@ -2,7 +2,7 @@
 
 A tool says which of these it takes and gives; the planner chains tools over them; a plan that joins
 two steps whose types do not fit is refused before anything runs. What is known of each stands in
-`engine/data/kinds/`.
+`engine/data/kinds/`, where a file may declare a type of its own.
 """
 
 from __future__ import annotations
@@ -44,3 +44,20 @@ class DataType(StrEnum):
     TEXT = "text"
     DOCUMENTS = "documents"
     HYPOTHESES = "hypotheses"
+
+    @classmethod
+    def declare(cls, name: str) -> DataType:
+        """Add a type to the vocabulary, for the file that declares its kind."""
+        if name not in _DECLARED and name not in set(cls):
+            own = str.__new__(cls, name)
+            own._name_, own._value_ = name.upper(), name
+            _DECLARED[name] = own
+        return cls(name)
+
+    @classmethod
+    def _missing_(cls, value: object) -> DataType | None:
+        return _DECLARED.get(str(value))
+
+
+_DECLARED: dict[str, DataType] = {}
+"""Types beside the members, by name: an enumeration admits no member once it is made."""

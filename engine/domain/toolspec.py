@@ -181,6 +181,8 @@ class ToolSpec(Value):
     outputs: list[OutputSpec]
     answers: list[str] = []
     """The analyses (ids of the analyses files) that this tool carries out."""
+    declares: dict[str, dict[str, Any]] = {}
+    """Analysis -> what the tool declares of it where its block in the analyses file does not."""
     when: list[str] = []
     """Names of conditions on the data that must hold for this tool rather than another that answers the same (see
     `engine.planning.binding.conditions`)."""

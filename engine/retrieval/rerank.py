@@ -60,7 +60,7 @@ def fits(entry: CatalogueEntry, data_types: Collection[str]) -> float:
 
 def _names(given: str) -> tuple[str, ...]:
     plain = (given.replace("_", " "),)
-    return KINDS[DataType(given)].aliases or plain if given in set(DataType) else plain
+    return KINDS[DataType(given)].aliases or plain if given in KINDS else plain
 
 
 def _accepts(taken: str, given: str) -> bool:

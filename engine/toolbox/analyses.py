@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from engine.domain.base import Value
+from engine.toolbox.registry import builtin_tools
 
 MARK = re.compile(r"\{([^{}|]*)\|(\w+)\}")
 
@@ -138,7 +139,9 @@ def load_analyses() -> dict[str, Analysis]:
 
     Raises:
         ValueError: when two fields declare one id.
+        TypeError: when a tool declares of an analysis what its field does.
     """
+    told = {key: facts for spec in builtin_tools() for key, facts in spec.declares.items()}
     found: dict[str, Analysis] = {}
     for folder in fields():
         own: dict[str, list[str]] = {}
@@ -150,7 +153,7 @@ def load_analyses() -> dict[str, Analysis]:
                 message = f"Two fields declare the analysis {key!r}: {found[key].field} and {folder.name}"
                 raise ValueError(message)
             texts = {"examples": own.get(key, []), "near_misses": near.get(key, [])}
-            found[key] = Analysis(id=key, field=folder.name, **facts, **texts)
+            found[key] = Analysis(id=key, field=folder.name, **facts, **told.get(key, {}), **texts)
     return found
 
 

@@ -107,7 +107,7 @@ def tool(
     each_file: Sequence[str] = (),
     optional_outputs: Sequence[str] = (),
     points: Mapping[str, Points] | None = None,
-    answers: Sequence[str] = (),
+    answers: Sequence[str] | Mapping[str, Mapping[str, Any]] = (),
     when: Sequence[str] = (),
     requires_tool: Sequence[str] = (),
     produces_for: Sequence[str] = (),
@@ -136,6 +136,7 @@ def tool(
         holds: input -> the input whose values it contains.
         points: figure -> the table and columns of its points, where they have names.
         each_file: inputs of which several files make as many steps.
+        answers: analyses it carries out; with what is declared of them here and not in `analyses.toml`, by name.
         methods: what it computes, told before it runs, `CONDITION and CONDITION => NAME, because WHY` (see `Method`);
             the first whose conditions hold is told, so the last has none.
         complete: parameters whose columns must hold a value in a row that is used.
@@ -172,6 +173,7 @@ def tool(
                 for key, text in outputs.items()
             ],
             answers=list(answers),
+            declares={key: dict(facts) for key, facts in answers.items()} if isinstance(answers, Mapping) else {},
             when=list(when),
             requires_tool=list(requires_tool),
             produces_for=list(produces_for),

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
 from pages.parts.focus import go_to
+from pages.parts.frame import Tab
 from pages.parts.words import counted
 
 if TYPE_CHECKING:
@@ -221,3 +222,6 @@ def _open() -> None:
     if rows and outcome is not None and rows[0] < len(outcome.terms):
         go_to(outcome.terms[rows[0]].node.id)
         st.session_state["graph_tabs"] = "Explore"
+
+
+ENRICHMENT = Tab("Enrichment", draw_enrichment, order=40)

@@ -11,6 +11,7 @@ from pages.parts.drawing import wide_only
 from pages.parts.engine import attempt, show_message
 from pages.parts.escape import plain
 from pages.parts.focus import asked_entity, go_to, search_text, shown_entity, way_here
+from pages.parts.frame import Tab
 from pages.parts.words import counted, number, shortened
 
 if TYPE_CHECKING:
@@ -311,3 +312,6 @@ def _evidence(engine: Engine, found: Neighbourhood, node: Any) -> None:
         )
         if len(found.edges) > 1000:
             st.caption(f"The first 1,000 of {len(found.edges):,} relations.")
+
+
+EXPLORE = Tab("Explore", draw_explorer, order=10)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt, show_message
 from pages.parts.escape import plain
+from pages.parts.frame import Tab
 from pages.parts.imports import begin, draw_import_state, saved, without_folders
 from pages.parts.words import counted, when
 
@@ -250,3 +251,7 @@ def _taught(engine: Engine, source: Any) -> None:
                     key=f"taught_{'nodes' if rows is nodes else 'edges'}_{source.id}",
                     alt=title,
                 )
+
+
+IMPORT = Tab("Import", draw_import, order=50)
+STATISTICS = Tab("Statistics", draw_statistics, order=60)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
+from pages.parts.frame import Tab
 from pages.parts.words import counted, number
 
 if TYPE_CHECKING:
@@ -85,3 +86,6 @@ def _line(path: Any) -> str:
         parts.append(name if edge.type in SYMMETRIC else pointed)
         parts.append(f"**{plain(path.nodes[place + 1].name)}**")
     return " ".join(parts)
+
+
+PATHS = Tab("Paths", draw_paths, order=20)

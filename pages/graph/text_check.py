@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
+from pages.parts.frame import Tab
 from pages.parts.words import counted, duration, number
 
 if TYPE_CHECKING:
@@ -137,3 +138,6 @@ def _claim(claim: Any, *, key: str) -> None:
                 f"{node.name} ({node.type.value.replace('_', ' ')})" for node in mention.alternatives[:3]
             )
             st.caption(plain(f"{mention.text} was read as {mention.node.name}; it could also be {others}."))
+
+
+CHECK = Tab("Check a text", draw_text_check, order=30)

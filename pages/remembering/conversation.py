@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
+from pages.parts.frame import Tab
 from pages.parts.session import RUN
 from pages.parts.words import counted, shortened, when
 
@@ -104,3 +105,6 @@ def _titles(engine: Engine, conversations: list[str]) -> dict[str, str]:
             messages = engine.memory.messages(name)
             known[name] = shortened(messages[0].text, 70) if messages else name
     return {name: shortened(given.get(name) or known.get(name, name), 70) for name in conversations}
+
+
+CONVERSATION = Tab("Conversation", draw_conversation, order=30)

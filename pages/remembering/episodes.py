@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
+from pages.parts.frame import Tab
 from pages.parts.paging import first_shown
 from pages.parts.words import counted, duration, number, shortened
 
@@ -176,3 +177,7 @@ def draw_context(engine: Engine) -> None:
         return
     st.caption(f"{counted(len(context.told), 'episode')}, about {context.tokens:,} of {budget:,} tokens")
     st.code(context.text, language=None, wrap_lines=True)
+
+
+EPISODES = Tab("Past analyses", draw_episodes, order=10)
+CONTEXT = Tab("What the planner sees", draw_context, order=40)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
+from pages.parts.frame import Tab
 from pages.parts.paging import first_shown
 from pages.parts.words import counted, number
 
@@ -212,3 +213,6 @@ def _contradictions(engine: Engine) -> None:
 
 def _line(fact: Any) -> str:
     return f"{fact.subject} {fact.predicate} {fact.object}"
+
+
+FACTS = Tab("Facts", draw_facts, order=20)

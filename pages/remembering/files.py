@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
+from pages.parts.frame import Tab
 from pages.parts.imports import without_folders
 from pages.parts.uploads import save_upload
 from pages.parts.words import counted
@@ -54,3 +55,6 @@ def _exported(engine: Engine) -> bytes:
         path = Path(folder) / "memory.jsonl"
         engine.memory.export(path)
         return path.read_bytes()
+
+
+TRANSFER = Tab("Export and import", draw_transfer, order=50)

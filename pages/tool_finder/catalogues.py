@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
+from pages.parts.frame import Tab
 from pages.parts.imports import begin, draw_import_state, saved
 from pages.parts.words import counted, when
 
@@ -90,3 +91,6 @@ def _outcome(outcome: Any) -> None:
         )
     for text in outcome.warnings:
         st.caption(plain(text))
+
+
+CATALOGUES = Tab("Catalogues", draw_catalogues, order=20)

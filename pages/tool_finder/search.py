@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
+from pages.parts.frame import Tab
 from pages.parts.words import counted, duration, shortened
 
 if TYPE_CHECKING:
@@ -172,3 +173,6 @@ def _considered(found: Any) -> None:
             | {part.replace("_", " "): st.column_config.NumberColumn(format="%.3f", width="small") for part in names},
             alt="How each tool was found",
         )
+
+
+FIND = Tab("Find", draw_search, order=10)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
+from pages.parts.frame import Tab
 from pages.parts.words import when
 
 if TYPE_CHECKING:
@@ -53,3 +54,6 @@ def _one(engine: Engine, record: Any) -> None:
 def _done(changed: object) -> None:
     if changed:
         st.rerun()
+
+
+WRITTEN = Tab("Written", draw_written, order=30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import re
 import shlex
 import shutil
@@ -15,6 +16,7 @@ from typing import get_args
 
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from engine import errors
 from engine.cli.main import FORMATS, build_parser
@@ -95,13 +97,12 @@ def test_every_documented_test_is_run_here(example):
 
 
 @pytest.fixture(scope="module")
-def declaration():
-    """The analysis as the documentation declares it, with the questions that it has already."""
-    (source,) = blocks(DOCS / "add-a-tool.md", "toml")
-    facts = tomllib.loads(source)
-    assert list(facts) == [ANALYSIS]
-    shipped = load_analyses()[ANALYSIS]
-    return Analysis(id=ANALYSIS, field=shipped.field, examples=shipped.examples, **facts[ANALYSIS])
+def declaration(example):
+    """The shipped analysis with what the documented tool declares of it."""
+    shipped, told = load_analyses()[ANALYSIS], example[0].hardy_weinberg.tool_spec.declares
+    assert list(told) == [ANALYSIS]
+    assert not [name for name in told[ANALYSIS] if getattr(shipped, name)]
+    return Analysis(**{**shipped.model_dump(), **told[ANALYSIS]})
 
 
 def test_the_example_answers_the_analysis_it_declares(example, declaration):
@@ -109,10 +110,14 @@ def test_the_example_answers_the_analysis_it_declares(example, declaration):
     assert MODULE.split(".")[2] == declaration.field
 
 
-def test_the_declaration_is_the_shipped_one_with_what_a_tool_adds(declaration):
-    shipped = load_analyses()[ANALYSIS]
-    added = {name for name in Analysis.model_fields if getattr(declaration, name) != getattr(shipped, name)}
-    assert added - {"near_misses"} == {"title", "alone", "guards"}
+def test_the_documented_new_analysis_is_new_and_complete():
+    (source,) = blocks(DOCS / "add-a-tool.md", "toml")
+    ((name, facts),) = tomllib.loads(source).items()
+    new = Analysis(id=name, field="variants", **facts)
+    assert new.id not in load_analyses()
+    assert new.title
+    assert set(new.guards) <= set(GUARDS)
+    assert new.practice or new.alone
 
 
 def test_the_declaration_keeps_the_contract_of_an_analysis_that_can_be_done(declaration):
@@ -193,7 +198,7 @@ def test_every_key_of_a_tool_is_in_the_example_or_explained():
 
 
 def test_every_key_of_a_declaration_is_explained():
-    text = section("add-a-tool.md", r"2\. The declaration: [^\n]*")
+    text = section("add-a-tool.md", r"2\. Only for a new analysis: [^\n]*")
     given = {"id", "field", "examples", "near_misses"}
     assert set(Analysis.model_fields) - given - {"practice"} <= first_cells(text)
     assert not [name for name in Practice.model_fields if f"`{name}`" not in text]
@@ -224,6 +229,57 @@ def test_the_example_check_notices_lost_individuals(example, tmp_path):
 
     lost = pd.DataFrame({"genotype": ["AA"], "observed": [10], "expected": [9.0]})
     assert check_issues(["genotypes_add_up"], {"genotypes": lost}, tmp_path) == ["genotypes_lost"]
+
+
+def test_the_documented_importer_is_one_file(tmp_path):
+    """A newcomer's way by the page alone: the file is found, listed, recognised, and survives what all formats do."""
+    (source,) = blocks(DOCS / "add-an-importer.md")
+    (tmp_path / "trrust.py").write_text(source, encoding="utf-8")
+    code = f"""
+import sys, pytest
+from engine.knowledge import importers
+importers.__path__.append({str(tmp_path)!r})
+from engine.knowledge.importers.read import FORMATS, preview
+(open("pairs.tsv", "w")).write(FORMATS["trrust"].sample)
+seen = preview("auto", ["pairs.tsv"])
+print(seen.format, seen.nodes_read, [(edge.source, edge.type.value, edge.target) for edge in seen.edges])
+tests = {str(ROOT / "tests/knowledge/test_importers_malformed.py")!r}
+sys.exit(pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", "-k", "trrust", tests]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    edges = [("symbol:AATF", "inhibits", "symbol:BAX"), ("symbol:ABL1", "activates", "symbol:BAX")]
+    assert done.stdout.startswith(f"trrust 3 {edges}\n")
+
+
+def test_the_documented_tab_is_one_file(tmp_path, monkeypatch):
+    (source,) = blocks(DOCS / "add-a-page-part.md")
+    (tmp_path / "rooms").mkdir()
+    (tmp_path / "rooms" / "terms.py").write_text(source, encoding="utf-8")
+    (tmp_path / "rooms" / "first.py").write_text(
+        "import streamlit as st\nfrom pages.parts.frame import Tab\n"
+        "FIRST = Tab('First', lambda engine: st.caption('the first tab'), order=10)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def page(tab):
+        from types import SimpleNamespace
+
+        import rooms
+        import streamlit as st
+
+        from pages.parts.frame import draw_tabs
+
+        st.session_state["doc_tabs"] = tab
+        stats = SimpleNamespace(sources=[SimpleNamespace(name="HPO", license="attribution")])
+        draw_tabs(rooms, SimpleNamespace(knowledge=SimpleNamespace(stats=lambda: stats)), key="doc_tabs")
+
+    at_first, at_terms = (AppTest.from_function(page, args=(tab,)).run() for tab in ("First", "Terms"))
+    assert [tab.label for tab in at_first.tabs] == ["First", "Terms"]
+    assert at_first.caption
+    assert not at_first.table
+    assert at_terms.table[0].value.iloc[0].tolist() == ["HPO", "attribution"]
 
 
 def documented_codes(section: str) -> set[str]:
@@ -333,6 +389,7 @@ def test_paths_a_page_names_exist(page):
     folder = "engine/toolbox/variants/"
     example = {f"{folder}population_genetics.py", f"{folder}test_population_genetics.py", "engine/toolbox/FIELD/"}
     example |= {"engine/toolbox/FIELD/questions.txt", "engine/data/kinds/plate.py"}
+    example |= {"engine/knowledge/importers/trrust.py", "pages/graph/terms.py"}
     named = (
         set(re.findall(r"`((?:engine|storage|pages|benchmarks|docs|scripts|tests|\.streamlit)/[\w./-]+)`", text))
         - example

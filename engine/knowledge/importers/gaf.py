@@ -14,6 +14,7 @@ from pathlib import Path
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
 from engine.knowledge.importers.reading.batches import Batches, ImportReading, edge_batches, node_batches
+from engine.knowledge.importers.reading.format import Beginning, FormatInfo
 from engine.knowledge.importers.reading.ids import TAXA, Genes, xref
 from engine.knowledge.importers.reading.text import bad_line, counted, line_blocks, numbered_lines, shown
 
@@ -36,6 +37,7 @@ ASPECTS: dict[str, tuple[EdgeType, str]] = {
 }
 """Aspect -> canonical type and the relation where the file (2.1) gives none."""
 
+_ASSOCIATION = re.compile(r"[^\t]+\tGO:\d{7}(;GO:\d{7})*;?")
 _TERM = re.compile(r"GO:\d{7}")
 _HETIONET = {
     "Biological Process": EdgeType.INVOLVED_IN,
@@ -222,3 +224,36 @@ def _association(path: Path, number: int, line: str, found: _Collected, genes: G
         type = _HETIONET.get(at.partition("::")[0], EdgeType.ASSOCIATED_WITH)
         found.pair(node_id, at, type, "annotated", None)
     return len(terms)
+
+
+def _looks_gaf(beginning: Beginning) -> bool:
+    if beginning.first.startswith("!"):
+        return any("gaf-version" in line or "\tGO:" in line for line in beginning.lines)
+    return len(beginning.lines[0].split("\t")) in (15, 16, 17) and "\tGO:" in beginning.lines[0]
+
+
+def _looks_associations(beginning: Beginning) -> bool:
+    data = [_ASSOCIATION.fullmatch(line.strip()) for line in beginning.lines if not line.startswith("#")]
+    return bool(data and data[0]) and len(list(filter(None, data))) >= 0.5 * len(data)
+
+
+GAF = FormatInfo(
+    name="gaf",
+    title="GO annotations (GAF)",
+    description="Which gene has which function, takes part in which process, lies in which component.",
+    extensions=(".gaf",),
+    license="CC BY 4.0",
+    url="http://current.geneontology.org",
+    read=read,
+    looks=_looks_gaf,
+    order=3,
+)
+ASSOCIATIONS = FormatInfo(
+    name="associations",
+    title="GO associations",
+    description="A gene and its GO terms in each line: gene<TAB>GO:0006915;GO:0008150.",
+    extensions=(".txt", ".tsv"),
+    read=read_associations,
+    looks=_looks_associations,
+    order=9,
+)

@@ -15,7 +15,9 @@ from pathlib import Path
 
 from engine.domain.knowledge import NodeRows, NodeType
 from engine.errors import DataError
+from engine.knowledge.importers.generic import part_of
 from engine.knowledge.importers.reading.batches import Batches, ImportReading, node_batches
+from engine.knowledge.importers.reading.format import Beginning, FormatInfo
 from engine.knowledge.importers.reading.ids import Genes, is_ensembl_gene, is_uniprot, without_version
 from engine.knowledge.importers.reading.tables import Row, Table, listed, number_in
 
@@ -176,3 +178,21 @@ def _row(path: Path, number: int, fields: Row, places: dict[str, int], reading: 
     former = [text.strip() for what in ("alias_name", "previous_name") for text in value(what).split("|")]
     aliases += [text for text in (name, *former) if text]
     return _GeneRow(symbol, entrez, aliases, xrefs)
+
+
+def _looks(beginning: Beginning) -> bool:
+    columns = set(beginning.keys)
+    told = sum(bool(columns & set(names)) for what, names in COLUMNS.items() if what != "status")
+    return bool(columns & set(COLUMNS["symbol"])) and told >= 2 and part_of(beginning.keys) != "edges"
+
+
+FORMAT = FormatInfo(
+    name="gene_table",
+    title="Gene table",
+    description="The HGNC complete set, or any table with gene symbols beside identifiers, names or aliases.",
+    extensions=(".txt", ".tsv", ".csv"),
+    read=read,
+    looks=_looks,
+    order=7,
+    also=("hgnc", "genes"),
+)

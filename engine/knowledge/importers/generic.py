@@ -13,6 +13,7 @@ from typing import Any
 from engine.domain.knowledge import SYMMETRIC, EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
 from engine.knowledge.importers.reading.batches import BATCH, Batches, ImportReading
+from engine.knowledge.importers.reading.format import Beginning, FormatInfo
 from engine.knowledge.importers.reading.ids import is_number, type_of_id, xref
 from engine.knowledge.importers.reading.kinds import edge_type, node_type
 from engine.knowledge.importers.reading.tables import Table, listed
@@ -229,3 +230,21 @@ def _list(value: Any) -> list[str]:
     if isinstance(value, list):
         return [str(item) for item in value if item not in (None, "")]
     return listed(str(value)) if value not in (None, "") else []
+
+
+def _looks(beginning: Beginning) -> bool:
+    part = part_of(beginning.keys)
+    return part == "edges" or (part == "nodes" and bool({"type", "kind", "name", "node_type"} & set(beginning.keys)))
+
+
+FORMAT = FormatInfo(
+    name="tables",
+    title="Tables of nodes and edges",
+    description="Nodes: id, type, name, aliases, xrefs. Edges: source, type, target, relation, confidence.",
+    extensions=(".tsv", ".csv"),
+    files="a table of nodes, one of edges, or both",
+    read=read,
+    looks=_looks,
+    order=8,
+    also=("nodes", "edges", "tsv", "csv"),
+)

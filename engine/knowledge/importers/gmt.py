@@ -10,9 +10,13 @@ import re
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.knowledge.importers.reading.batches import Batches, ImportReading, edge_batches, node_batches
+from engine.knowledge.importers.reading.format import Beginning, FormatInfo
 from engine.knowledge.importers.reading.text import bad_line, counted, numbered_lines, shown
 
 _COLLECTION = re.compile(r"^(HALLMARK|KEGG|REACTOME|BIOCARTA|PID|WP|GO|GOBP|GOCC|GOMF|HP|SA|SIG|ST|NABA)_")
+_GENE = re.compile(r"ENS[A-Z]*G\d{6,}(\.\d+)?|[A-Z][A-Z0-9]+([-.][A-Z0-9]+)*|C[\dXY]+orf\d+|[A-Z][a-z]+\d+[a-z0-9]*")
+"""An Ensembl id, a human symbol (EGFR, HLA-A, C1orf112) or a symbol of a mouse that has a number (Trp53)."""
+_MOSTLY = 0.8
 _SIGNATURE = re.compile(r"_(UP|DN)(\.V\d+.*)?$")
 
 
@@ -61,3 +65,26 @@ def read(reading: ImportReading) -> Batches:
                     edges.add(gene, type, node_id, "signature" if signature else "member")
     yield from node_batches(nodes)
     yield from edge_batches(edges)
+
+
+def _looks(beginning: Beginning) -> bool:
+    """Say whether lines are gene sets by the file's name or, without it, of different lengths and full of genes."""
+    rows = [line.rstrip("\t").split("\t") for line in beginning.lines]
+    members = [field.partition(",")[0].strip() for row in rows for field in row[2:]]
+    if beginning.ends(".gmt"):
+        return True
+    if min(map(len, rows)) < 3 or len({len(row) for row in rows}) < 2:
+        return False
+    return sum(_GENE.fullmatch(member) is not None for member in members) >= _MOSTLY * len(members)
+
+
+FORMAT = FormatInfo(
+    name="gmt",
+    title="Gene sets (GMT)",
+    description="Pathways with their genes, one in each line.",
+    extensions=(".gmt",),
+    files="one or several libraries",
+    read=read,
+    looks=_looks,
+    order=10,
+)

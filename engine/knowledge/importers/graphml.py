@@ -16,6 +16,7 @@ from xml.parsers import expat
 from engine.errors import DataError
 from engine.knowledge.importers.generic import Builder, edge_of, node_of
 from engine.knowledge.importers.reading.batches import Batches, ImportReading
+from engine.knowledge.importers.reading.format import Beginning, FormatInfo
 from engine.knowledge.importers.reading.text import bad_line, damaged, open_bytes
 
 _BLOCK = 1 << 16
@@ -142,3 +143,19 @@ def _elements(path: Path) -> Iterator[tuple[str, int, dict[str, str], dict[str, 
                 break
     if not reader.graphs:
         raise DataError(f"{path.name} has no <graph>: it is no GraphML.", advice="Choose a .graphml file.")
+
+
+def _looks(beginning: Beginning) -> bool:
+    marked = beginning.ends(".graphml") or any("<graphml" in line for line in beginning.lines)
+    return marked and beginning.first.startswith("<")
+
+
+FORMAT = FormatInfo(
+    name="graphml",
+    title="GraphML",
+    description="A graph as NetworkX, Cytoscape, yEd or igraph save it.",
+    extensions=(".graphml", ".xml"),
+    read=read,
+    looks=_looks,
+    order=4,
+)

@@ -12,6 +12,7 @@ from pathlib import Path
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
 from engine.knowledge.importers.reading.batches import BATCH, Batches, ImportReading
+from engine.knowledge.importers.reading.format import FormatInfo
 from engine.knowledge.importers.reading.text import LONGEST_ROW, bad_line, counted, first_lines, line_blocks, shown
 
 KINDS: dict[str, NodeType] = {
@@ -178,3 +179,22 @@ def _edges(path: Path) -> Iterator[EdgeRows]:
                 sources[at], targets[at] = targets[at], sources[at]
         types = [meaning[0] for meaning in meanings if meaning is not None]
         yield EdgeRows(sources, types, targets, metaedges, [None] * len(sources))
+
+
+def _called(paths: list[Path], names: str) -> tuple[str, str]:
+    return "Hetionet" if {part_of(path) for path in paths} == {"nodes", "edges"} else f"Hetionet {names}", ""
+
+
+FORMAT = FormatInfo(
+    name="hetionet",
+    title="Hetionet",
+    description="Genes, compounds, diseases and eight more kinds with 24 kinds of relations between them.",
+    extensions=(".tsv", ".sif"),
+    license="CC0 1.0; parts under the terms of their sources",
+    url="https://het.io",
+    files="a table of nodes and a SIF of edges, in any order",
+    read=read,
+    looks=lambda beginning: bool(part_of(beginning.path)),
+    order=0,
+    called=_called,
+)

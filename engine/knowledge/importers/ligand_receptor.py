@@ -12,6 +12,7 @@ from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.knowledge.importers.reading.batches import Batches, ImportReading, edge_batches, node_batches
+from engine.knowledge.importers.reading.format import Beginning, FormatInfo
 from engine.knowledge.importers.reading.ids import Genes, is_uniprot
 from engine.knowledge.importers.reading.tables import Row, Table
 from engine.knowledge.importers.reading.text import bad_line
@@ -146,3 +147,20 @@ def _node(name: str, genes: Genes, nodes: NodeRows, seen: set[str]) -> str:
         type = NodeType.PROTEIN if node_id.startswith("UNIPROT:") else NodeType.GENE
         nodes.add(node_id, type, name, None, xrefs)
     return node_id
+
+
+def _looks(beginning: Beginning) -> bool:
+    columns = set(beginning.keys)
+    return bool(columns & set(LIGANDS) and columns & set(RECEPTORS)) or {"partner_a", "partner_b"} <= columns
+
+
+FORMAT = FormatInfo(
+    name="ligand_receptor",
+    title="Ligand-receptor pairs",
+    description="A ligand and its receptor in each row, as CellPhoneDB, CellTalkDB and LIANA have them.",
+    extensions=(".csv", ".tsv", ".txt"),
+    read=read,
+    looks=_looks,
+    order=6,
+    also=("lr",),
+)

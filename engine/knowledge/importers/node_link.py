@@ -9,6 +9,7 @@ from typing import Any
 from engine.errors import DataError
 from engine.knowledge.importers.generic import Builder, edge_of, node_of
 from engine.knowledge.importers.reading.batches import Batches, ImportReading
+from engine.knowledge.importers.reading.format import FormatInfo
 from engine.knowledge.importers.reading.text import line_blocks
 
 MAX_CHARACTERS = 128 * 1024 * 1024
@@ -83,3 +84,15 @@ def _items(path: Path, document: dict[str, Any], name: str) -> list[Any]:
     if not isinstance(items, list):
         raise _bad(path, "line 1", f"there is no list `{name}`")
     return items
+
+
+FORMAT = FormatInfo(
+    name="node_link",
+    title="Node-link JSON",
+    description="A graph as networkx.node_link_data writes it.",
+    extensions=(".json",),
+    read=read,
+    looks=lambda beginning: beginning.first.startswith("{"),
+    order=5,
+    also=("json",),
+)

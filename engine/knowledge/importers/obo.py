@@ -14,6 +14,7 @@ from pathlib import Path
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.errors import DataError
 from engine.knowledge.importers.reading.batches import BATCH, Batches, ImportReading, edge_batches
+from engine.knowledge.importers.reading.format import FormatInfo
 from engine.knowledge.importers.reading.ids import type_of_id, xref
 from engine.knowledge.importers.reading.text import bad_line, numbered_lines, shown
 
@@ -97,6 +98,18 @@ class _Term:
     """Identifiers that mean exactly this: Mondo's equivalents in the Disease Ontology, ChEBI's in DrugBank."""
     links: list[tuple[str, str]] = field(default_factory=list)
     obsolete: bool = False
+
+
+_ONTOLOGIES: dict[str, tuple[str, str]] = {
+    "go": ("Gene Ontology", "CC BY 4.0"),
+    "doid": ("Disease Ontology", "CC0 1.0"),
+    "mondo": ("Mondo Disease Ontology", "CC BY 4.0"),
+    "cl": ("Cell Ontology", "CC BY 4.0"),
+    "uberon": ("Uberon", "CC BY 3.0"),
+    "chebi": ("ChEBI", "CC BY 4.0"),
+    "hp": ("Human Phenotype Ontology", "HPO licence (free with attribution, unaltered)"),
+}
+"""The header's ontology -> (name for people, licence where the header gives none)."""
 
 
 def header_of(path: Path) -> dict[str, str]:
@@ -276,3 +289,29 @@ def _entry(value: str) -> str:
 
 def _unescaped(value: str) -> str:
     return re.sub(r"\\(.)", lambda match: {"n": " ", "W": " ", "t": " "}.get(match[1], match[1]), value).strip()
+
+
+def _called(paths: list[Path], names: str) -> tuple[str, str]:
+    header = header_of(paths[0])
+    ontology = header.get("ontology", "").strip().lower().removesuffix(".obo")
+    if not ontology or len(paths) > 1:
+        return names, header.get("license", "")
+    family, _, part = ontology.partition("/")
+    title, license = _ONTOLOGIES.get(family, (ontology, ""))
+    title = f"{title}: {part}" if part and family in _ONTOLOGIES else title
+    version = header.get("data-version", "").strip()
+    return (f"{title} ({version})" if version else title), header.get("license") or license
+
+
+FORMAT = FormatInfo(
+    name="obo",
+    title="OBO ontology",
+    description="Terms with synonyms and their hierarchy: GO, HPO, DO, Mondo, CL, Uberon...",
+    extensions=(".obo",),
+    files="one or several ontologies",
+    read=read,
+    looks=lambda beginning: beginning.first.startswith("format-version:") or "[Term]" in "\n".join(beginning.lines),
+    order=2,
+    also=("go",),
+    called=_called,
+)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from engine.domain.knowledge import EdgeRows, EdgeType, NodeRows, NodeType
 from engine.knowledge.importers.reading.batches import BATCH, Batches, ImportReading, node_batches
+from engine.knowledge.importers.reading.format import FormatInfo
 from engine.knowledge.importers.reading.tables import Table
 from engine.knowledge.importers.reading.text import bad_line, shown
 
@@ -240,3 +241,17 @@ def _flush(
         )
         found.update(edges.types)
         yield edges
+
+
+FORMAT = FormatInfo(
+    name="primekg",
+    title="PrimeKG",
+    description="Diseases, drugs, genes, phenotypes and more from 20 resources, in one CSV of edges.",
+    extensions=(".csv",),
+    license="see the PrimeKG page; parts under the terms of their sources",
+    url="https://doi.org/10.7910/DVN/IXA7BM",
+    read=read,
+    looks=lambda beginning: set(beginning.keys) >= set(COLUMNS),
+    order=1,
+    called=lambda paths, names: ("PrimeKG", ""),
+)

@@ -11,10 +11,9 @@ from pathlib import Path
 from engine.domain.base import Value
 from engine.domain.knowledge import Edge, EdgeRows, GraphSource, Node, NodeRows, NodeType
 from engine.errors import DataError, UserError
-from engine.knowledge.importers import hetionet, obo
-from engine.knowledge.importers.detect import detect
-from engine.knowledge.importers.formats import FORMATS, FormatInfo, format_named
+from engine.knowledge.importers.formats import FORMATS, detect, format_named
 from engine.knowledge.importers.reading.batches import Batches, ImportReading
+from engine.knowledge.importers.reading.format import FormatInfo
 from engine.knowledge.importers.reading.ids import Resolve, is_number, normal_organism, slug
 from engine.knowledge.importers.reading.text import check_readable, numbered_lines, shown
 
@@ -28,17 +27,6 @@ LONGEST_ID = 1_000
 LONGEST_NAME = 10_000
 """Characters an id or symbol, and a name, alias or identifier elsewhere, may have; the longest real ones are of
 chemicals and have a few thousand."""
-
-_ONTOLOGIES: dict[str, tuple[str, str]] = {
-    "go": ("Gene Ontology", "CC BY 4.0"),
-    "doid": ("Disease Ontology", "CC0 1.0"),
-    "mondo": ("Mondo Disease Ontology", "CC BY 4.0"),
-    "cl": ("Cell Ontology", "CC BY 4.0"),
-    "uberon": ("Uberon", "CC BY 3.0"),
-    "chebi": ("ChEBI", "CC BY 4.0"),
-    "hp": ("Human Phenotype Ontology", "HPO licence (free with attribution, unaltered)"),
-}
-"""The header's ontology -> (name for people, licence where the header gives none)."""
 
 
 class ImportPreview(Value):
@@ -234,7 +222,7 @@ def _source(
         known = f"{path.parent.name}/{path.name}" if path.name in files else path.name
         files[known] = digest
         fetched = fetched or _fetched(path, digest)
-    default, default_license = _default_name(info, reading.paths)
+    default, own_license = info.called(reading.paths, " + ".join(_stem(path) for path in reading.paths))
     title = (name or "").strip() or default
     organism = normal_organism(reading.organism)
     suffix = "" if organism == "human" else f":{slug(organism)}"
@@ -242,31 +230,10 @@ def _source(
         id=f"{info.name}:{slug(title if name else default.partition(' (')[0])}{suffix}",
         name=title,
         kind=info.name,
-        license=license or fetched.get("license") or default_license or info.license,
+        license=license or fetched.get("license") or own_license or info.license,
         url=url or fetched.get("url") or info.url,
         files=files,
     )
-
-
-def _default_name(info: FormatInfo, paths: list[Path]) -> tuple[str, str]:
-    """Return (name, licence) as far as the files tell them."""
-    stems = " + ".join(_stem(path) for path in paths)
-    if info.name == "obo":
-        header = obo.header_of(paths[0])
-        ontology = header.get("ontology", "").strip().lower().removesuffix(".obo")
-        if not ontology or len(paths) > 1:
-            return stems, header.get("license", "")
-        family, _, part = ontology.partition("/")
-        title, license = _ONTOLOGIES.get(family, (ontology, ""))
-        title = f"{title}: {part}" if part and family in _ONTOLOGIES else title
-        version = header.get("data-version", "").strip()
-        return (f"{title} ({version})" if version else title), header.get("license") or license
-    if info.name == "hetionet":
-        parts = {hetionet.part_of(path) for path in paths}
-        return ("Hetionet" if parts == {"nodes", "edges"} else f"Hetionet {stems}"), ""
-    if info.name == "primekg":
-        return "PrimeKG", ""
-    return stems, ""
 
 
 def _stem(path: Path) -> str:

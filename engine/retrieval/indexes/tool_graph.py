@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.data.catalogue import accepts
+from engine.data.catalogue import KINDS, accepts
 from engine.domain.datatypes import DataType
 from engine.domain.retrieval import CatalogueEntry
 
@@ -23,7 +23,7 @@ WEIGHTS: Mapping[str, float] = {
     "same_domain": 0.15,
 }
 """How much of a tool's score passes over a link of each kind."""
-_TYPES = frozenset(kind.value for kind in DataType)
+_TYPES = frozenset(kind.value for kind in KINDS)
 _EVERYWHERE = frozenset({DataType.FIGURE.value, DataType.TEXT.value, DataType.TABLE.value})
 """Kinds of data that nearly every tool gives or takes, so that they join tools without meaning anything."""
 _LARGEST_GROUP = 0.25
@@ -116,4 +116,4 @@ def takers(given: str) -> list[str]:
     if low not in _TYPES:
         return [low]
     offered = DataType(low)
-    return [kind.value for kind in DataType if kind.value not in _EVERYWHERE and accepts(kind, offered)]
+    return [kind.value for kind in KINDS if kind.value not in _EVERYWHERE and accepts(kind, offered)]
