@@ -123,6 +123,24 @@ def test_lists_clauses_and_pronouns(text: str, expected: list[str]) -> None:
     assert [line.replace("Cell Cycle", "Cell cycle") for line in short(text)] == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Simvastatin binds HMGCR (yes), PTGS1 (no) and PTGS2 (no).",
+         ["Simvastatin binds HMGCR", "Simvastatin not binds PTGS1", "Simvastatin not binds PTGS2"]),
+        ("Expressed in liver: CAT, yes; EGFR, no.", ["CAT expressed_in liver", "EGFR not expressed_in liver"]),
+        ("Does simvastatin inhibit HMGCR? Yes.", ["Simvastatin inhibits HMGCR"]),
+        ("Does metformin treat hypertension? No, it does not.", ["Metformin not treats hypertension"]),
+        ("Does metformin treat hypertension? No patient was asked.", []),
+        ("It is not true that metformin does not treat hypertension.", ["Metformin treats hypertension"]),
+        ("There is no evidence that TP53 does not interact with EGFR.", []),
+        ("Simvastatin: EGFR up, TNF down.", ["Simvastatin upregulates EGFR", "Simvastatin downregulates TNF"]),
+    ],
+)  # fmt: skip
+def test_verdicts_answers_double_denials_and_shared_subjects(text: str, expected: list[str]) -> None:
+    assert short(text) == expected
+
+
 def test_a_denied_change_without_a_direction_denies_both() -> None:
     (one,) = read("EGFR expression stays flat under simvastatin.")
     assert (one.negated, one.sense.any_change) == (True, True)

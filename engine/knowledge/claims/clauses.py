@@ -7,11 +7,13 @@ For each two groups a `Clause` holds the words that can say how they are related
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from engine.domain.knowledge import Mention
-from engine.knowledge.claims.features import FIRST, OTHER, SECOND, tokens_of
+from engine.knowledge.claims.features import FIRST, OTHER, SECOND, says_direction, tokens_of
 from engine.knowledge.claims.relations import family, kinds_of
 from engine.text.stems import stem
 
@@ -23,8 +25,8 @@ def _stems(words: str) -> frozenset[str]:
 _LIST = _stems("and or as well both either neither nor but not the plus also human rather than instead of") | {*",()"}
 _JOINS = _stems("and or nor plus than well of not")
 _TURNS = _stems("not nor rather instead")
-_NEITHER = _stems("neither")
 _SEAMS = _stems("and but while whereas although though yet however because since so") | {*";:"}
+_BREAKS = _stems("and but while whereas although") | {*",;"}
 _RELATIVE = _stems("which who whose")
 _PRONOUNS = _stems("it they")
 _VERBS = _stems("is are was were has have does do did can")
@@ -36,6 +38,13 @@ _POINTERS = _PRONOUNS | _RELATIVE | _stems("this these that also the same drug g
 _SETTING = _stems("in within under among during by with upon after on at for")
 _CONDITIONS = _stems("if should unless suppose provided whether had were")
 _ASIDE = _stems("in by contrast however on the other hand instead") | {","}
+_VERDICT = re.compile(
+    r"\W{0,3}(?:\b(?:yes|true)\b|(\b(?:no|false)\b))[)\]]?(?=\s*(?:[,;.)\]]|and\b|but\b|$))|\s*\((?:\+|([-−–]))\)",
+    re.IGNORECASE,
+)
+"""Yes or no after an entity: `A (yes), B (no)`."""
+_BRACKETS = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
+"""What stands in brackets without an entity, which says nothing of the others."""
 _SAME_SUBJECT = 0.15
 """How much likelier than another the subject of the clause before is that of one that leaves its own out."""
 _REACH = 5
@@ -71,8 +80,14 @@ class SentenceParts:
     def __init__(self, text: str, mentions: Sequence[Mention], start: int) -> None:
         """Cut a text; `start` is where it begins among the mentions' places."""
         places = [0, *(p for m in mentions for p in (m.start - start, m.end - start)), len(text)]
-        pairs = zip(places[::2], places[1::2], strict=True)
-        self.gaps = [_without_brackets(tokens_of(text[a:b])) for a, b in pairs]
+        texts = [text[a:b] for a, b in zip(places[::2], places[1::2], strict=True)]
+        self._refused: set[int] = set()
+        for k, verdict in enumerate(map(_VERDICT.match, texts)):
+            if k and verdict:
+                self._refused |= {k - 1} if any(verdict.groups()) else set()
+                rest = texts[k][verdict.end() :]
+                texts[k] = rest if rest.strip(" ,;") else " and "  # entities that only verdicts part are a list
+        self.gaps = [tokens_of(_BRACKETS.sub(" ", gap)) for gap in texts]
         self.groups = list(self._grouped(mentions))
         self.in_order = "respect" in self.gaps[-1]
         firsts, lasts = [g.members[0] for g in self.groups], [g.members[-1] + 1 for g in self.groups]
@@ -89,9 +104,10 @@ class SentenceParts:
                 runs.append([number])
         for run in runs:
             joined = any(_JOINS.intersection(self.gaps[k]) for k in run[1:])
-            neither = not _NEITHER.isdisjoint(self.gaps[run[0]])
+            neither = stem("neither") in self.gaps[run[0]]
             turned = set() if neither else {k for k in run[1:] if _TURNS.intersection(self.gaps[k])}
-            yield from [Group(run, turned)] if joined or len(run) > 2 else [Group([k]) for k in run]
+            turned |= self._refused.intersection(run)
+            yield from [Group(run, turned)] if joined or len(run) > 2 else [Group([k], turned & {k}) for k in run]
 
     def clauses(self) -> Iterator[Clause]:
         """Yield what may join each two groups, and each two entities of one list."""
@@ -132,7 +148,7 @@ class SentenceParts:
     def _pointing_back(self, k: int) -> list[str]:
         """Return the words of `... whereas B is low in it`, or none."""
         gap, post = self.between[k], self._after(k)
-        at = next((place for place, word in enumerate(post) if word in _PRONOUNS), -1)
+        at = _first(post, _PRONOUNS)
         rest = gap[_seam(gap) :]
         if at < 1 or not _seam(gap) or not _NO_PREDICATE.issuperset(rest):
             return []
@@ -141,7 +157,7 @@ class SentenceParts:
     def couples(self) -> Iterator[Clause]:
         """Yield the clauses of `A binds B, C treats D`, each about the next two entities; none of other sentences."""
         count = len(self.gaps) - 1
-        cuts = [0, *(_first_seam(self.gaps[k]) for k in range(2, count, 2)), 0]
+        cuts = [0, *(_first(self.gaps[k], _SEAMS | _RELATIVE | {","}) + 1 for k in range(2, count, 2)), 0]
         if count < 4 or count % 2 or not all(cuts[1:-1]) or _RELATIVE.intersection(self.gaps[1]):
             return
         for n, k in enumerate(range(0, count, 2)):
@@ -150,6 +166,22 @@ class SentenceParts:
             if n and _NO_PREDICATE.issuperset([*middle, *post]):
                 middle = [*self.gaps[1], *(t for t in middle if t not in self.gaps[1])]  # the verb is left out
             yield Clause(Group([k]), Group([k + 1]), [*pre, FIRST, *middle, SECOND, *post], frozenset({k + 1}))
+
+    def shared(self) -> Iterator[Clause]:
+        """Yield the clauses of `A: B up, C down` and `B rose and C fell with A`, each with its own words."""
+        between, groups = self.between, self.groups
+        at = max(0, _first(between[-2], _SETTING))
+        for last in (False, True) if len(groups) > 2 else ():
+            objects, joint = (groups[:-1], between[-2][at:]) if last else (groups[1:], between[1])
+            after = between[2 - last : len(groups) + 1 - last]
+            own = [list(takewhile(lambda word: word not in _BREAKS, gap)) for gap in after]
+            rest = [t for gap, words in zip(after[:-1], own[:-1], strict=True) for t in gap[len(words) :]]
+            own[-1] = between[-2][:at] if last else own[-1]
+            if all(map(says_direction, own)) and _BREAKS.issuperset(rest):
+                for k, (one, words) in enumerate(zip(objects, own, strict=True), 1):
+                    pair = (one, groups[-1]) if last else (groups[0], one)
+                    middle = [*words, *joint, SECOND] if last else [*joint, SECOND, *words]
+                    yield Clause(*pair, [*between[0], FIRST, *middle], frozenset({k}))
 
     def echoes(self) -> Iterator[tuple[int, bool]]:
         """Yield the entities of which `while B does not`, `and so does B` repeat what was said, and whether denied."""
@@ -162,13 +194,11 @@ class SentenceParts:
                 yield self.groups[k].members[0], False
 
     def _before(self, i: int) -> list[str]:
-        gap = self.between[i]
-        cut = _seam(gap)
+        gap, cut = self.between[i], _seam(self.between[i])
         return gap if i == 0 else gap[cut:] if cut else [OTHER, *gap]
 
     def _after(self, k: int) -> list[str]:
-        gap = self.between[k + 1]
-        cut = _seam(gap)
+        gap, cut = self.between[k + 1], _seam(self.between[k + 1])
         return gap if k + 1 == len(self.groups) else gap[: cut - 1] if cut else [*gap, OTHER]
 
     def _within(self, i: int, group: Group) -> Iterator[Clause]:
@@ -180,15 +210,9 @@ class SentenceParts:
                 yield Clause(Group([a]), Group([b]), tokens, frozenset({-1 - a * 100 - b}))
 
 
-def _without_brackets(tokens: list[str]) -> list[str]:
-    """Drop what stands in brackets without an entity."""
-    found: list[str] = []
-    for word in tokens:
-        if word == ")" and "(" in found:
-            del found[len(found) - 1 - found[::-1].index("(") :]
-        else:
-            found.append(word)
-    return found
+def _first(gap: list[str], words: frozenset[str]) -> int:
+    """Return the place of the first of some words, -1 when there is none."""
+    return next((place for place, word in enumerate(gap) if word in words), -1)
 
 
 def _in_list(gap: list[str], one: Mention, two: Mention) -> bool:
@@ -200,16 +224,11 @@ def _in_list(gap: list[str], one: Mention, two: Mention) -> bool:
 
 def _seam(gap: list[str]) -> int:
     """Return the place after the last word of a gap that begins a clause, 0 when none does."""
-    found = 0
-    for place, word in enumerate(gap):
-        before = gap[:place]
-        if word in _SEAMS | _RELATIVE:
-            found = place + 1
-        elif (word in _VERBS and before[-1:] == [","]) or (word in _PRONOUNS and "," in before):
-            found = place
-    return found
-
-
-def _first_seam(gap: list[str]) -> int:
-    """Return the place after the first sign or word of a gap that can part two clauses, 0 when none does."""
-    return next((place + 1 for place, word in enumerate(gap) if word in _SEAMS | _RELATIVE or word == ","), 0)
+    for place in range(len(gap) - 1, -1, -1):
+        if gap[place] in _SEAMS | _RELATIVE:
+            return place + 1
+        if place and (
+            (gap[place] in _VERBS and gap[place - 1] == ",") or (gap[place] in _PRONOUNS and "," in gap[:place])
+        ):
+            return place
+    return 0

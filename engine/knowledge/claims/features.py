@@ -32,21 +32,14 @@ _NEAR = 14
 def tokens_of(text: str) -> list[str]:
     """Return the tokens of a masked text: stems, masks, and the signs that part clauses."""
     text = plain(text).replace("n't", " not ").replace("n’t", " not ").replace("cannot", "can not")
-    text = _HYPHEN.sub(r"\1", text)
-    found: list[str] = []
-    for word in _TOKEN.findall(text):
-        if word[0].isdigit():
-            found.append("0")
-        elif word[0].isalpha():
-            found += _parts(word)
-        else:
-            found.append(word)
-    return found
+    return [part for word in _TOKEN.findall(_HYPHEN.sub(r"\1", text)) for part in _parts(word)]
 
 
 @cache
 def _parts(word: str) -> tuple[str, ...]:
     """Return the stem of a word, after its prefix where that turns or places it: `overexpressed` is `up express`."""
+    if not word[0].isalpha():
+        return ("0" if word[0].isdigit() else word,)
     stemmed = stem(word)
     match = _JOINED.match(stemmed)
     return (_SAME_PREFIX.get(match[1], match[1]), stemmed[match.end(1) :]) if match else (stemmed,)
@@ -74,13 +67,7 @@ def _with_classes(tokens: Sequence[str]) -> list[str]:
 
 
 def relation_features(tokens: Sequence[str], subject: str, types: str) -> Iterator[str]:
-    """Yield the features of a clause read with one of its entities as the subject.
-
-    Args:
-        tokens: the clause, with `@1` before or after `@2`.
-        subject: the mask of the one that acts.
-        types: families of subject and object, as `drug>gene`.
-    """
+    """Yield the features of a clause read with one mask as the subject; `types` are both families, as `drug>gene`."""
     first, last = sorted((tokens.index(FIRST), tokens.index(SECOND)))
     way = "<" if tokens[first] == subject else ">"
     roles = ["S" if t == subject else "O" if t in (FIRST, SECOND) else t for t in tokens]
@@ -91,8 +78,7 @@ def relation_features(tokens: Sequence[str], subject: str, types: str) -> Iterat
         yield from _zone(name, way, zone)
         yield from (f"{feature}^" for feature in _zone(name, way, _with_classes(zone)))
     for word in {t for t in roles if t[0].isalpha() and t not in ("S", "O")}:
-        yield f"w{word}"
-        yield f"w{types}{word}"
+        yield from (f"w{word}", f"w{types}{word}")
         if word in _classes():
             yield f"w{types}{_classes()[word]}"
     yield f"l{way}{min(6, (last - first - 1) // 2)}"
@@ -101,52 +87,33 @@ def relation_features(tokens: Sequence[str], subject: str, types: str) -> Iterat
 def _zone(name: str, way: str, zone: Sequence[str]) -> Iterator[str]:
     for word in zone:
         if word not in ("S", "O"):
-            yield f"{name}{word}"
-            yield f"{name}{way}{word}"
-    for a, b in pairwise(zone):
-        yield f"{name}{way}{a} {b}"
-    if name == "m":
-        for a, b in zip(zone, zone[2:], strict=False):
-            yield f"k{way}{a} {b}"
+            yield from (f"{name}{word}", f"{name}{way}{word}")
+    yield from (f"{name}{way}{a} {b}" for a, b in pairwise(zone))
+    yield from (f"k{way}{a} {b}" for a, b in zip(zone, zone[2:], strict=False) if name == "m")
 
 
 def stance_features(tokens: Sequence[str]) -> Iterator[str]:
     """Yield the features by which a clause is seen to assert, to deny or to leave open."""
     first, last = sorted((tokens.index(FIRST), tokens.index(SECOND)))
     masked = [t if t not in (FIRST, SECOND) else "@" for t in tokens]
-    zones = _stance_zones(masked, first, last)
+    parting = [k for k, word in enumerate(masked) if word in (",", ";", ":")]
+    near = max((k + 1 for k in parting if k < first), default=0)
+    beyond = min((k for k in parting if k > last), default=len(masked))
+    # far before, before, between, after, far after: a comma or colon parts near from far
+    ends = ((0, near), (near, first + 1), (first, last + 1), (last, beyond), (beyond, len(masked)))
     classes = _classes()
     count = 0
-    for name, zone in zones.items():
-        for word in zone:
-            yield f"{name}{word}"
-            if word in classes:
-                yield f"{name}{classes[word]}^"
-        for a, b in pairwise(zone):
-            yield f"{name}{a} {b}"
-        for place, word in enumerate(zone):
-            if classes.get(word) == "NOT":
-                count += name in "pmq"
-                yield f"{name}NOT"
-                for after in zone[place + 1 : place + 5]:
-                    yield f"{name}NOT {after}"
-                for before in zone[max(0, place - 3) : place]:
-                    yield f"{name}{before} NOT"
-    for word in {t for t in masked if t[0].isalpha()}:
-        yield f"w{word}"
-    yield f"n{min(count, 3)}"
-    yield f"h{masked[0]}"
-    yield f"h{' '.join(masked[:2])}"
-    yield f"e{masked[-1]}"
-
-
-def _stance_zones(masked: list[str], first: int, last: int) -> dict[str, list[str]]:
-    """Return zone -> tokens: far before, before, between, after, far after; a comma or colon parts near from far."""
-    marks = (",", ";", ":")
-    near = max((k + 1 for k in range(first) if masked[k] in marks), default=0)
-    beyond = min((k for k in range(last + 1, len(masked)) if masked[k] in marks), default=len(masked))
-    parts = (masked[:near], masked[near : first + 1], masked[first : last + 1], masked[last:beyond], masked[beyond:])
-    return dict(zip("fpmqt", parts, strict=True))
+    for name, zone in zip("fpmqt", (masked[a:b] for a, b in ends), strict=True):
+        yield from (f"{name}{word}" for word in zone)
+        yield from (f"{name}{classes[word]}^" for word in zone if word in classes)
+        yield from (f"{name}{a} {b}" for a, b in pairwise(zone))
+        for place in (k for k, word in enumerate(zone) if classes.get(word) == "NOT"):
+            count += name in "pmq"
+            yield f"{name}NOT"
+            yield from (f"{name}NOT {after}" for after in zone[place + 1 : place + 5])
+            yield from (f"{name}{before} NOT" for before in zone[max(0, place - 3) : place])
+    yield from (f"w{t}" for t in masked if t[0].isalpha())
+    yield from (f"n{min(count, 3)}", f"h{masked[0]}", f"h{' '.join(masked[:2])}", f"e{masked[-1]}")
 
 
 _UNCHANGED = frozenset(
@@ -159,3 +126,8 @@ def no_change(tokens: Sequence[str]) -> bool:
     """Say whether a clause speaks of change and of no direction: `leaves A unchanged`, `neither raises nor lowers`."""
     ways = {"UP", "DOWN"}.intersection(_with_classes(tokens))
     return len(ways) == 2 or (not ways and not _UNCHANGED.isdisjoint(tokens))
+
+
+def says_direction(tokens: Sequence[str]) -> bool:
+    """Say whether words mean more or less of something."""
+    return not {"UP", "DOWN", "on", "off"}.isdisjoint(_with_classes(tokens))

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from engine.domain.knowledge import EdgeType, Mention, NodeType
 from engine.knowledge.claims.clauses import Clause, SentenceParts
-from engine.knowledge.claims.features import FIRST, no_change, without_loss
-from engine.knowledge.claims.model import RelationReading, model
+from engine.knowledge.claims.features import FIRST, SECOND, no_change, without_loss
+from engine.knowledge.claims.model import STANCES, RelationReading, model
 from engine.knowledge.claims.relations import Sense, family, kinds_of, sense_of
+from engine.text.stems import stem
 
 LEAST = 0.4
 """Least probability that a clause claims something."""
@@ -23,6 +24,8 @@ _LESS_LIKELY = 0.1
 """What a namesake further down the list is less likely to be meant."""
 _EVERYDAY, _EVERYDAY_SCORE = 0.3, 0.5
 """The same for a name that is an everyday word (`arm`, `growth`), which linking scores below this."""
+_TRUTH = frozenset(map(stem, "true case correct right fact false wrong untrue mistaken refute disprove deny".split()))
+"""What makes of a denied denial an assertion; that there is no evidence for one does not."""
 _AS_WELL = 0.3
 """Share of the likeliest relation's probability from which on another is meant as well."""
 
@@ -44,14 +47,11 @@ class Pair:
 
 
 def pairs_of(parts: SentenceParts, mentions: Sequence[Mention]) -> tuple[list[Pair], bool]:
-    """Return the clauses that claim something, in the order of the text, each gap used once.
-
-    Returns:
-        The pairs, and whether any two entities are related at all, claimed or left open.
-    """
-    couples = [_read(clause, mentions) for clause in parts.couples()]
-    if couples and all(pair is not None and pair.p >= LEAST for pair in couples):
-        return [pair for pair in couples if pair is not None], True
+    """Return the clauses that claim something, in order, each gap used once; and whether any two are related at all."""
+    for clauses in (parts.couples(), parts.shared()):
+        apart = [_read(clause, mentions) for clause in clauses]
+        if apart and all(pair is not None and pair.p >= LEAST for pair in apart):
+            return [pair for pair in apart if pair is not None], True
     read = [pair for clause in parts.clauses() if (pair := _read(clause, mentions)) is not None]
     used: set[int] = set()
     found: list[Pair] = []
@@ -74,18 +74,33 @@ def _read(clause: Clause, mentions: Sequence[Mention]) -> Pair | None:
     related, kinds, readings = max(found, key=lambda reading: reading[0])
     top = readings[0]
     second_acts = top.subject != FIRST
-    kinds = _by_relation(top, kinds, (one, two))
+    if top.relation is EdgeType.CAUSES:  # what is caused is the side effect, not the disease, of that name
+        side = NodeType.SIDE_EFFECT
+        a, b = (k is NodeType.DISEASE and side in kinds_of(m) for k, m in zip(kinds, (one, two), strict=True))
+        kinds = (side if a else kinds[0], side if b else kinds[1])
     if family(kinds[0]) != family(kinds[1]) and "process" in map(family, kinds) and related < _LEAST_PROCESS:
         return None
     also = [r.relation for r in readings[1:] if r.subject == top.subject and r.p > _AS_WELL * top.p]
     tokens, _ = without_loss(clause.tokens, *map(family, kinds))
-    stances = model().stance(tokens)
+    stances = _stance(tokens)
     denied = stances["denied"] > stances["asserted"]
     subject, object_ = kinds[::-1] if second_acts else kinds
     unmoved = denied and no_change(tokens)
     sense = sense_of(top.relation, subject, object_, also, any_change=unmoved)
     claimed = related * (stances["asserted"] + stances["denied"])
     return Pair(clause, sense, kinds, second_acts, denied, stances["unknown"] > _RESERVE, related, claimed)
+
+
+def _stance(tokens: list[str]) -> dict[str, float]:
+    """Return how likely a clause asserts, denies or leaves open; `it is not so that A does not` is read in parts."""
+    first, last = sorted((tokens.index(FIRST), tokens.index(SECOND)))
+    at = next((place for place in range(first - 1, 0, -1) if tokens[place] == "that"), 0)
+    if at:
+        frame = [*tokens[: at + 1], FIRST, "inhibit", SECOND, *tokens[last + 1 :]]
+        parts = (model().stance(part)["denied"] for part in (frame, tokens[at + 1 : last + 1]))
+        if min(parts) > LEAST:
+            return {**dict.fromkeys(STANCES, 0.0), "unknown" if _TRUTH.isdisjoint(frame) else "asserted": 1.0}
+    return model().stance(tokens)
 
 
 def _readings(
@@ -110,13 +125,3 @@ def _roles(mention: Mention, other: Mention) -> list[NodeType]:
     if "disease" in found and family(other.node.type) == "drug":
         found.pop("sign", None)
     return list(found.values())[:3]
-
-
-def _by_relation(
-    reading: RelationReading, kinds: tuple[NodeType, NodeType], mentions: tuple[Mention, Mention]
-) -> tuple[NodeType, NodeType]:
-    """Return the types with the side effect in place of the disease of that name where it is caused."""
-    if reading.relation is not EdgeType.CAUSES:
-        return kinds
-    side = [NodeType.SIDE_EFFECT in kinds_of(m) and k is NodeType.DISEASE for k, m in zip(kinds, mentions, strict=True)]
-    return NodeType.SIDE_EFFECT if side[0] else kinds[0], NodeType.SIDE_EFFECT if side[1] else kinds[1]

@@ -8,19 +8,16 @@ from dataclasses import dataclass
 from engine.domain.knowledge import EdgeType, Mention, Node, NodeType
 
 _FAMILIES: dict[NodeType, str] = {
-    NodeType.GENE: "gene",
-    NodeType.PROTEIN: "gene",
-    NodeType.DRUG: "drug",
-    NodeType.DRUG_CLASS: "drug",
-    NodeType.EXPOSURE: "drug",
-    NodeType.DISEASE: "disease",
-    NodeType.ANATOMY: "place",
-    NodeType.CELL_TYPE: "place",
-    NodeType.SYMPTOM: "sign",
-    NodeType.PHENOTYPE: "sign",
-    NodeType.SIDE_EFFECT: "sign",
-    NodeType.PATHWAY: "process",
-    NodeType.GO_TERM: "process",
+    NodeType(name): kind
+    for kind, names in (
+        ("gene", "gene protein"),
+        ("drug", "drug drug_class exposure"),
+        ("disease", "disease"),
+        ("place", "anatomy cell_type"),
+        ("sign", "symptom phenotype side_effect"),
+        ("process", "pathway go_term"),
+    )
+    for name in names.split()
 }
 _POSSIBLE: dict[tuple[str, str], str] = {
     ("drug", "gene"): "binds targets inhibits activates upregulates downregulates",
@@ -59,12 +56,10 @@ def family(kind: NodeType) -> str:
 
 def possible(subject: NodeType, object_: NodeType) -> tuple[EdgeType, ...]:
     """Return the relations that an entity of one type can have to one of another."""
-    names = _POSSIBLE.get((family(subject), family(object_)), "").split()
-    if "encodes" in names and object_ is not NodeType.PROTEIN:
-        names.remove("encodes")
-    if "includes" in names and subject is not NodeType.DRUG_CLASS:
-        names.remove("includes")
-    return tuple(EdgeType(name) for name in names)
+    kinds = map(EdgeType, _POSSIBLE.get((family(subject), family(object_)), "").split())
+    never = {EdgeType.ENCODES} if object_ is not NodeType.PROTEIN else set()
+    never |= {EdgeType.INCLUDES} if subject is not NodeType.DRUG_CLASS else set()
+    return tuple(kind for kind in kinds if kind not in never)
 
 
 def kinds_of(mention: Mention) -> list[NodeType]:
@@ -121,15 +116,7 @@ _CHANGES = (EdgeType.UPREGULATES, EdgeType.DOWNREGULATES)
 def sense_of(
     kind: EdgeType, subject: NodeType, object_: NodeType, also: Sequence[EdgeType] = (), *, any_change: bool = False
 ) -> Sense:
-    """Return what a relation means between entities of two types.
-
-    Args:
-        kind: the relation that was read.
-        subject: type of the one that acts.
-        object_: type of the other.
-        also: relations that the words may mean as well.
-        any_change: whether the words name no direction.
-    """
+    """Return what a relation means between two types; `also` is what the words may mean besides."""
     if any_change and kind in _CHANGES:
         return Sense(kind, tuple(k for k in _CHANGES if k is not kind), any_change=True)
     also = [k for k in also if any({k, kind} <= both for both in _BOTH)]

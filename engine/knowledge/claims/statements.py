@@ -28,6 +28,8 @@ _PRONOUN = re.compile(
 _OPEN = "It leaves open whether they are related: a question, a plan, a condition or a guess."
 _BESIDE = "It names them and states no relation between them."
 _IT = re.compile(r"\b(?:it|them|this|that)\b", re.IGNORECASE)
+_ASKS = re.compile(r"(?:do|does|did|is|are|was|were|can|has|have)\s+", re.IGNORECASE)
+_ANSWER = re.compile(r"(?:yes|(no))\b(?:,?\s+(?:it|they)\s+\w+(?:n't|\s+not)?)?\W*$", re.IGNORECASE)
 _SHORT = 9
 """Words of a line on a label: `Indication: gout.`"""
 _UNLIKE = re.compile(r"\b(?:unlike|in\s+contrast\s+(?:to|with)|contrary\s+to)\s+(?:the\s+)?$", re.IGNORECASE)
@@ -74,10 +76,24 @@ def read_text(text: str, mentions: Sequence[Mention]) -> Iterator[Read]:
         if before is not None and len(before.mentions) == len(read.mentions) == 1 and _goes_on(before, read):
             whole = Sentence(text[before.sentence.start : sentence.end], before.sentence.start, sentence.end)
             read = read_sentence(whole, [*before.mentions, *read.mentions])
+        elif before is not None and before.sentence.text.endswith("?") and not read.mentions:
+            read = _answered(before, read)
         spoken_of = read.statements[-1].mentions if read.statements else read.mentions
         previous = spoken_of[0] if spoken_of else previous
         before = read
         yield read
+
+
+def _answered(before: Read, read: Read) -> Read:
+    """Return what `Does A raise B? Yes.` states, else the second sentence as it is."""
+    asked, asks, answer = before.sentence, _ASKS.match(before.sentence.text), _ANSWER.match(read.sentence.text)
+    if not asks or not answer:
+        return read
+    told = Sentence(f"{asked.text[asks.end() : -1]}.", asked.start + asks.end(), asked.end)
+    whole = Sentence(f"{asked.text} {read.sentence.text}", asked.start, read.sentence.end)
+    made = read_sentence(told, before.mentions).statements
+    made = [replace(s, text=whole.text, negated=s.negated != bool(answer[1])) for s in made]
+    return Read(whole, made, before.mentions, "" if made else before.open)
 
 
 def _goes_on(before: Read, read: Read) -> bool:
@@ -132,11 +148,8 @@ def _with_subject(sentence: Sentence, mentions: list[Mention], previous: Mention
 
 def _set_apart(text: str, mentions: Sequence[Mention], start: int) -> Mention | None:
     """Return the entity that a sentence sets apart from the rest (`Unlike A, B binds C`), or None."""
-    before = [0, *(m.end - start for m in mentions)]
-    for number, mention in enumerate(mentions):
-        if _UNLIKE.search(text[before[number] : mention.start - start]):
-            return mention
-    return None
+    ends = [0, *(m.end - start for m in mentions)]
+    return next((m for k, m in enumerate(mentions) if _UNLIKE.search(text[ends[k] : m.start - start])), None)
 
 
 def _in_place(made: Statement, mention: Mention, *, negated: bool | None = None) -> Statement | None:
