@@ -134,6 +134,8 @@ def test_lists_clauses_and_pronouns(text: str, expected: list[str]) -> None:
         ("Does metformin treat hypertension? No patient was asked.", []),
         ("It is not true that metformin does not treat hypertension.", ["Metformin treats hypertension"]),
         ("There is no evidence that TP53 does not interact with EGFR.", []),
+        ("Simvastatin raises and metformin lowers EGFR.",
+         ["Simvastatin upregulates EGFR", "Metformin downregulates EGFR"]),
         ("Simvastatin: EGFR up, TNF down.", ["Simvastatin upregulates EGFR", "Simvastatin downregulates TNF"]),
     ],
 )  # fmt: skip

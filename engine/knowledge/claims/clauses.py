@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from engine.domain.knowledge import Mention
 from engine.knowledge.claims.features import FIRST, OTHER, SECOND, says_direction, tokens_of
@@ -27,6 +27,7 @@ _JOINS = _stems("and or nor plus than well of not")
 _TURNS = _stems("not nor rather instead")
 _SEAMS = _stems("and but while whereas although though yet however because since so") | {*";:"}
 _BREAKS = _stems("and but while whereas although") | {*",;"}
+_ALONE = _stems("rose rise fell fall drop decline increase decrease go went climb grow grew")  # need no object
 _RELATIVE = _stems("which who whose")
 _PRONOUNS = _stems("it they")
 _VERBS = _stems("is are was were has have does do did can")
@@ -158,7 +159,7 @@ class SentenceParts:
         """Yield the clauses of `A binds B, C treats D`, each about the next two entities; none of other sentences."""
         count = len(self.gaps) - 1
         cuts = [0, *(_first(self.gaps[k], _SEAMS | _RELATIVE | {","}) + 1 for k in range(2, count, 2)), 0]
-        if count < 4 or count % 2 or not all(cuts[1:-1]) or _RELATIVE.intersection(self.gaps[1]):
+        if count < 4 or count % 2 or self._refused or not all(cuts[1:-1]) or _RELATIVE.intersection(self.gaps[1]):
             return
         for n, k in enumerate(range(0, count, 2)):
             pre, middle, post = self.gaps[k][cuts[n] :], self.gaps[k + 1], self.gaps[k + 2]
@@ -168,16 +169,16 @@ class SentenceParts:
             yield Clause(Group([k]), Group([k + 1]), [*pre, FIRST, *middle, SECOND, *post], frozenset({k + 1}))
 
     def shared(self) -> Iterator[Clause]:
-        """Yield the clauses of `A: B up, C down` and `B rose and C fell with A`, each with its own words."""
+        """Yield the clauses of `A: B up, C down`, `B rose and C fell with A` and `A raises and B lowers C`."""
         between, groups = self.between, self.groups
-        at = max(0, _first(between[-2], _SETTING))
+        at = max(0, _first(between[-2], _SETTING)) or len(between[-2])
         for last in (False, True) if len(groups) > 2 else ():
             objects, joint = (groups[:-1], between[-2][at:]) if last else (groups[1:], between[1])
-            after = between[2 - last : len(groups) + 1 - last]
+            after = [*between[1:-2], between[-2][:at]] if last else between[2:]
             own = [list(takewhile(lambda word: word not in _BREAKS, gap)) for gap in after]
-            rest = [t for gap, words in zip(after[:-1], own[:-1], strict=True) for t in gap[len(words) :]]
-            own[-1] = between[-2][:at] if last else own[-1]
-            if all(map(says_direction, own)) and _BREAKS.issuperset(rest):
+            rest = [t for gap, words in zip(after[: len(own) - 1 + last], own, strict=False) for t in gap[len(words) :]]
+            alone = last and not joint and not _ALONE.isdisjoint(chain(*own))
+            if all(map(says_direction, own)) and _BREAKS.issuperset(rest) and not alone:
                 for k, (one, words) in enumerate(zip(objects, own, strict=True), 1):
                     pair = (one, groups[-1]) if last else (groups[0], one)
                     middle = [*words, *joint, SECOND] if last else [*joint, SECOND, *words]

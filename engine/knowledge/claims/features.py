@@ -130,4 +130,4 @@ def no_change(tokens: Sequence[str]) -> bool:
 
 def says_direction(tokens: Sequence[str]) -> bool:
     """Say whether words mean more or less of something."""
-    return not {"UP", "DOWN", "on", "off"}.isdisjoint(_with_classes(tokens))
+    return not {"UP", "DOWN", "GO", "STOP", "on", "off"}.isdisjoint(_with_classes(tokens))
