@@ -48,12 +48,20 @@ class Guidance(Value):
     """Texts of hypotheses that exist or were merged."""
 
 
+Ideas = Sequence[Hypothesis]
+Reviews = Sequence[HypothesisReview]
+Made = Sequence[Drafted | ItemFailed]
+Reviewed = Sequence[HypothesisReview | ItemFailed]
+Matches = Sequence[Match]
+Standings = Sequence[Standing]
+
+
 class Maker(Protocol):
     """Makes hypotheses in one mode."""
 
     method: Method
 
-    def make(self, aims: Aims, guidance: Guidance, count: int, seed: int) -> Sequence[Drafted | ItemFailed]:
+    def make(self, aims: Aims, guidance: Guidance, count: int, seed: int) -> Made:
         """Return up to `count` hypotheses, and a failure for each that could not be made."""
         ...
 
@@ -64,9 +72,7 @@ class Reviewer(Protocol):
     together: bool
     """Whether several are better reviewed side by side in one call, up to `Bounds.batch_review`."""
 
-    def review(
-        self, aims: Aims, guidance: Guidance, hypotheses: Sequence[Hypothesis]
-    ) -> Sequence[HypothesisReview | ItemFailed]:
+    def review(self, aims: Aims, guidance: Guidance, hypotheses: Ideas) -> Reviewed:
         """Return a review or a failure for each, in the same order."""
         ...
 
@@ -77,9 +83,7 @@ class Judge(Protocol):
     deterministic: bool
     """Whether the same pair always gets the same answer; such pairs are not repeated."""
 
-    def judge(
-        self, aims: Aims, guidance: Guidance, first: Hypothesis, second: Hypothesis, reviews: Sequence[HypothesisReview]
-    ) -> Match:
+    def judge(self, aims: Aims, guidance: Guidance, first: Hypothesis, second: Hypothesis, reviews: Reviews) -> Match:
         """Return the comparison, `number` left at 0.
 
         Raises:
@@ -91,9 +95,7 @@ class Judge(Protocol):
 class Evolver(Protocol):
     """Rewrites hypotheses."""
 
-    def evolve(
-        self, aims: Aims, guidance: Guidance, parents: Sequence[Hypothesis], how: Evolution, seed: int
-    ) -> Drafted:
+    def evolve(self, aims: Aims, guidance: Guidance, parents: Ideas, how: Evolution, seed: int) -> Drafted:
         """Return a new hypothesis; its parents stay.
 
         Raises:
@@ -106,13 +108,7 @@ class MetaReviewer(Protocol):
     """Reads all reviews and matches of a round."""
 
     def meta_review(
-        self,
-        aims: Aims,
-        hypotheses: Sequence[Hypothesis],
-        reviews: Sequence[HypothesisReview],
-        matches: Sequence[Match],
-        standings: Sequence[Standing],
-        round_: int,
+        self, aims: Aims, hypotheses: Ideas, reviews: Reviews, matches: Matches, standings: Standings, round_: int
     ) -> MetaReview:
         """Return what they say together, every field filled."""
         ...

@@ -11,7 +11,7 @@ from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.by_models import shown
 from engine.strategies.tournament.by_models.drafts import DraftKeeper, ModelHypothesis
 from engine.strategies.tournament.by_models.questions import TournamentAsks, or_by_rules
-from engine.strategies.tournament.roles import Drafted, Evolver, Guidance, ItemFailed
+from engine.strategies.tournament.roles import Drafted, Evolver, Guidance, Ideas, ItemFailed
 
 HOW: dict[Evolution, str] = {
     "ground": "ground it: give each step of the mechanism a support, and drop or change the step that has none",
@@ -34,9 +34,8 @@ class ModelEvolver:
     at_hand: Callable[[Aims], DataAtHand]
     behind: Evolver
 
-    def evolve(
-        self, aims: Aims, guidance: Guidance, parents: Sequence[Hypothesis], how: Evolution, seed: int
-    ) -> Drafted:
+    @or_by_rules
+    def evolve(self, aims: Aims, guidance: Guidance, parents: Ideas, how: Evolution, seed: int) -> Drafted:
         """Return a new hypothesis; its parents stay.
 
         Raises:
@@ -44,12 +43,6 @@ class ModelEvolver:
         """
         if not parents or (how == "combine" and len(parents) < 2):
             raise ItemFailed("There is nothing to rewrite." if not parents else "Two hypotheses are needed to combine.")
-        return or_by_rules(
-            lambda: self._by_model(aims, guidance, parents, how),
-            lambda: self.behind.evolve(aims, guidance, parents, how, seed),
-        )
-
-    def _by_model(self, aims: Aims, guidance: Guidance, parents: Sequence[Hypothesis], how: Evolution) -> Drafted:
         said = self.asks.ask(
             "reasoning",
             "rewrite_hypothesis",

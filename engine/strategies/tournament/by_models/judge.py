@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from engine.domain.base import Value
-from engine.domain.discovery.hypotheses import MATCH_CRITERIA, Aims, Chance, Hypothesis, HypothesisReview, Match
+from engine.domain.discovery.hypotheses import MATCH_CRITERIA, Aims, Chance, Hypothesis, Match
 from engine.strategies.tournament.by_models import shown
 from engine.strategies.tournament.by_models.questions import TournamentAsks, or_by_rules
-from engine.strategies.tournament.roles import Guidance, Judge
+from engine.strategies.tournament.roles import Guidance, Judge, Reviews
 
 WEIGHTS: dict[str, float] = {"high": 1.0, "medium": 0.7, "low": 0.4}
 """What a comparison counts by how sure the judge says to be."""
@@ -50,22 +49,13 @@ class ModelJudge:
     behind: Judge
     deterministic: bool = False
 
-    def judge(
-        self, aims: Aims, guidance: Guidance, first: Hypothesis, second: Hypothesis, reviews: Sequence[HypothesisReview]
-    ) -> Match:
+    @or_by_rules
+    def judge(self, aims: Aims, guidance: Guidance, first: Hypothesis, second: Hypothesis, reviews: Reviews) -> Match:
         """Return the comparison.
 
         Raises:
             ItemFailed: when the model names no winner, contradicts itself, or gives no answer that fits.
         """
-        return or_by_rules(
-            lambda: self._by_model(aims, guidance, first, second, reviews),
-            lambda: self.behind.judge(aims, guidance, first, second, reviews),
-        )
-
-    def _by_model(
-        self, aims: Aims, guidance: Guidance, first: Hypothesis, second: Hypothesis, reviews: Sequence[HypothesisReview]
-    ) -> Match:
         said = self.asks.ask(
             "judge",
             "compare_hypotheses",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -16,11 +16,10 @@ from engine.strategies.tournament.by_models import shown
 from engine.strategies.tournament.by_models.drafts import MOST_DRAFTS, DraftKeeper, ModelHypotheses
 from engine.strategies.tournament.by_models.graph_tools import TOOLS, GraphTools
 from engine.strategies.tournament.by_models.questions import ENDS, TournamentAsks
-from engine.strategies.tournament.roles import Drafted, Guidance, ItemFailed, Maker
+from engine.strategies.tournament.roles import Drafted, Guidance, ItemFailed, Made, Maker
 
 _SIDE_BY_SIDE = 100
 """Most askings that are told apart by their seeds."""
-Made = Sequence[Drafted | ItemFailed]
 
 
 class DebateTurn(Value):

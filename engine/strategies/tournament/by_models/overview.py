@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
 from engine.domain.base import Value
-from engine.domain.discovery.hypotheses import Aims, Hypothesis, HypothesisReview, Match, MetaReview, Standing
+from engine.domain.discovery.hypotheses import Aims, MetaReview
 from engine.errors import UserError
 from engine.strategies.tournament.by_models import shown
 from engine.strategies.tournament.by_models.questions import TournamentAsks, or_by_rules
-from engine.strategies.tournament.roles import MetaReviewer, Supervisor
+from engine.strategies.tournament.roles import Ideas, Matches, MetaReviewer, Reviews, Standings, Supervisor
 
 _MOST_HYPOTHESES, _MOST_REASONS = 30, 40
 Lines = Annotated[list[Annotated[str, Field(min_length=1, max_length=1_000)]], Field(min_length=1, max_length=6)]
@@ -43,14 +42,9 @@ class ModelMetaReviewer:
     asks: TournamentAsks
     behind: MetaReviewer
 
+    @or_by_rules
     def meta_review(
-        self,
-        aims: Aims,
-        hypotheses: Sequence[Hypothesis],
-        reviews: Sequence[HypothesisReview],
-        matches: Sequence[Match],
-        standings: Sequence[Standing],
-        round_: int,
+        self, aims: Aims, hypotheses: Ideas, reviews: Reviews, matches: Matches, standings: Standings, round_: int
     ) -> MetaReview:
         """Return what they say together, every field filled.
 
@@ -61,24 +55,21 @@ class ModelMetaReviewer:
         order = {standing.hypothesis: place for place, standing in enumerate(standings)}
         best = sorted(hypotheses, key=lambda one: order.get(one.id, len(order)))[:_MOST_HYPOTHESES]
 
-        def by_model() -> MetaReview:
-            said = self.asks.ask(
-                "reasoning",
-                "sum_up_round",
-                RoundLessons,
-                "sum a round up",
-                goal=shown.cut(aims.goal),
-                hypotheses=shown.numbered(best, reviews),
-                matches="\n".join(
-                    f"first {match.first}, second {match.second}: {shown.cut(match.reason)}"
-                    for match in matches[-_MOST_REASONS:]
-                    if match.reason
-                ),
-                counted="\n".join([counted.summary, *counted.weaknesses, *counted.recurring_themes, *counted.gaps]),
-            )
-            return MetaReview(round=round_, by=said.model, **said.value.model_dump())
-
-        return or_by_rules(by_model, lambda: counted)
+        said = self.asks.ask(
+            "reasoning",
+            "sum_up_round",
+            RoundLessons,
+            "sum a round up",
+            goal=shown.cut(aims.goal),
+            hypotheses=shown.numbered(best, reviews),
+            matches="\n".join(
+                f"first {match.first}, second {match.second}: {shown.cut(match.reason)}"
+                for match in matches[-_MOST_REASONS:]
+                if match.reason
+            ),
+            counted="\n".join([counted.summary, *counted.weaknesses, *counted.recurring_themes, *counted.gaps]),
+        )
+        return MetaReview(round=round_, by=said.model, **said.value.model_dump())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +79,7 @@ class ModelSupervisor:
     asks: TournamentAsks
     behind: Supervisor
 
+    @or_by_rules
     def plan(self, aims: Aims) -> str:
         """Return the plan in plain sentences.
 
@@ -95,23 +87,19 @@ class ModelSupervisor:
             UserError: when no model can be asked and the graph does not know what the goal names.
             ItemFailed: when the model gives no answer that fits.
         """
-
-        def by_model() -> str:
-            try:
-                understood = self.behind.plan(aims)
-            except UserError as unclear:  # a model may know what the graph does not
-                understood = unclear.message
-            said = self.asks.ask(
-                "reasoning",
-                "plan_hypotheses",
-                PlanInWords,
-                "plan how hypotheses are looked for",
-                goal=shown.cut(aims.goal),
-                wishes=shown.wishes(aims),
-                seeds="\n".join(map(shown.cut, aims.seeds)),
-                files="\n".join(aims.files),
-                understood=understood,
-            )
-            return said.value.plan.strip()
-
-        return or_by_rules(by_model, lambda: self.behind.plan(aims))
+        try:
+            understood = self.behind.plan(aims)
+        except UserError as unclear:  # a model may know what the graph does not
+            understood = unclear.message
+        said = self.asks.ask(
+            "reasoning",
+            "plan_hypotheses",
+            PlanInWords,
+            "plan how hypotheses are looked for",
+            goal=shown.cut(aims.goal),
+            wishes=shown.wishes(aims),
+            seeds="\n".join(map(shown.cut, aims.seeds)),
+            files="\n".join(aims.files),
+            understood=understood,
+        )
+        return said.value.plan.strip()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -16,6 +17,8 @@ from engine.ports.models.chat import Role
 from engine.strategies.tournament.roles import ItemFailed
 
 Given = TypeVar("Given")
+Own = TypeVar("Own", bound="HasBehind")
+Asked = ParamSpec("Asked")
 ENDS = (BudgetSpent, ModelCancelled)
 """What ends a tournament and not only one item."""
 _OF_THE_ITEM = (AnswerInvalid, BrokenAnswer, ModelRefused)
@@ -51,16 +54,28 @@ class TournamentAsks:
             raise ItemFailed(f"To {purpose}, the model gave no answer that fits.") from err
 
 
-def or_by_rules(by_model: Callable[[], Given], by_rules: Callable[[], Given]) -> Given:
-    """Return what a model gives, or what rules do where none can be asked.
+class HasBehind(Protocol):
+    """A role with the one behind it, which has the same methods."""
 
-    Raises:
-        ItemFailed: when the item cannot be made.
-        ModelUnavailable: when a budget is spent or somebody stopped it.
+    @property
+    def behind(self) -> object:
+        """Who does it where no model can be asked."""
+        ...
+
+
+def or_by_rules(by_model: Callable[Concatenate[Own, Asked], Given]) -> Callable[Concatenate[Own, Asked], Given]:
+    """Let a role do what its method says, or the one behind it do the same where no model can be asked.
+
+    What ends a tournament (a budget that is spent, somebody who stopped it) is raised.
     """
-    try:
-        return by_model()
-    except ENDS:
-        raise
-    except ModelUnavailable:
-        return by_rules()
+
+    @wraps(by_model)
+    def asked(role: Own, *args: Asked.args, **named: Asked.kwargs) -> Given:
+        try:
+            return by_model(role, *args, **named)
+        except ENDS:
+            raise
+        except ModelUnavailable:
+            return getattr(role.behind, by_model.__name__)(*args, **named)
+
+    return asked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from engine.domain.discovery.hypotheses import Aims, Hypothesis, HypothesisRevie
 from engine.strategies.tournament.by_models import shown
 from engine.strategies.tournament.by_models.questions import TournamentAsks, or_by_rules
 from engine.strategies.tournament.by_rules.reviewer import RuleReviewer
-from engine.strategies.tournament.roles import Guidance, ItemFailed
+from engine.strategies.tournament.roles import Guidance, Ideas, ItemFailed, Reviewed
 
 Why = Annotated[str, Field(max_length=1_000)]
 _KNOWN_NOVELTY = 3
@@ -60,20 +59,12 @@ class ModelReviewer:
     behind: RuleReviewer
     together: bool = True
 
-    def review(
-        self, aims: Aims, guidance: Guidance, hypotheses: Sequence[Hypothesis]
-    ) -> Sequence[HypothesisReview | ItemFailed]:
+    @or_by_rules
+    def review(self, aims: Aims, guidance: Guidance, hypotheses: Ideas) -> Reviewed:
         """Return a review or a failure for each, in the same order; one left out by the model is asked for alone."""
-        rules = self.behind.review(aims, guidance, hypotheses)
-        return or_by_rules(lambda: self._by_model(aims, guidance, hypotheses, rules), lambda: rules)
+        return self._by_model(aims, guidance, hypotheses, self.behind.review(aims, guidance, hypotheses))
 
-    def _by_model(
-        self,
-        aims: Aims,
-        guidance: Guidance,
-        hypotheses: Sequence[Hypothesis],
-        rules: Sequence[HypothesisReview | ItemFailed],
-    ) -> Sequence[HypothesisReview | ItemFailed]:
+    def _by_model(self, aims: Aims, guidance: Guidance, hypotheses: Ideas, rules: Reviewed) -> Reviewed:
         if not hypotheses:
             return []
         try:
@@ -92,13 +83,7 @@ class ModelReviewer:
                 made += self._by_model(aims, guidance, [one], [rules[place]])
         return made
 
-    def _asked(
-        self,
-        aims: Aims,
-        guidance: Guidance,
-        hypotheses: Sequence[Hypothesis],
-        rules: Sequence[HypothesisReview | ItemFailed],
-    ) -> dict[int, HypothesisReview]:
+    def _asked(self, aims: Aims, guidance: Guidance, hypotheses: Ideas, rules: Reviewed) -> dict[int, HypothesisReview]:
         checks = [review for review in rules if isinstance(review, HypothesisReview)]
         said = self.asks.ask(
             "judge",

@@ -15,7 +15,7 @@ from engine.strategies.tournament.bridges.patterns import ALIKE, DISEASE, GENE, 
 from engine.strategies.tournament.bridges.placing import GraphPlace, Placing
 from engine.strategies.tournament.bridges.wording import evidence_of, filled, opened
 from engine.strategies.tournament.bridges.written import BUILT_IN, IdeaWriter
-from engine.strategies.tournament.roles import Drafted, Guidance, ItemFailed
+from engine.strategies.tournament.roles import Drafted, Guidance, Ideas, ItemFailed
 from engine.text.prose import listed
 
 _LEAST_WORDS = 12
@@ -68,9 +68,7 @@ class RuleEvolver:
     placing: Placing
     at_hand: Callable[[Aims], DataAtHand]
 
-    def evolve(
-        self, aims: Aims, guidance: Guidance, parents: Sequence[Hypothesis], how: Evolution, seed: int
-    ) -> Drafted:
+    def evolve(self, aims: Aims, guidance: Guidance, parents: Ideas, how: Evolution, seed: int) -> Drafted:
         """Return a new hypothesis; its parents stay.
 
         Raises:

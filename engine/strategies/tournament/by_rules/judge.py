@@ -12,7 +12,7 @@ from engine.strategies.tournament.bridges.patterns import DRUG, TREATS
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.bridges.written import BUILT_IN
 from engine.strategies.tournament.by_rules.reviewer import RuleReviewer
-from engine.strategies.tournament.roles import Guidance, ItemFailed
+from engine.strategies.tournament.roles import Guidance, ItemFailed, Reviews
 from engine.text.prose import listed
 
 WEIGHTS = {
@@ -40,9 +40,7 @@ class RuleJudge:
     reviewer: RuleReviewer
     deterministic: bool = True
 
-    def judge(
-        self, aims: Aims, guidance: Guidance, first: Hypothesis, second: Hypothesis, reviews: Sequence[HypothesisReview]
-    ) -> Match:
+    def judge(self, aims: Aims, guidance: Guidance, first: Hypothesis, second: Hypothesis, reviews: Reviews) -> Match:
         """Return the comparison.
 
         Raises:

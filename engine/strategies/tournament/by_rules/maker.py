@@ -16,7 +16,7 @@ from engine.strategies.tournament.bridges.goal import GoalRead, read_goal
 from engine.strategies.tournament.bridges.ideas import IdeaFinder, LinkIdea, spread
 from engine.strategies.tournament.bridges.own_results import from_own_results
 from engine.strategies.tournament.bridges.written import IdeaWriter
-from engine.strategies.tournament.roles import Drafted, Guidance, ItemFailed
+from engine.strategies.tournament.roles import Drafted, Guidance, ItemFailed, Made
 
 Groups = list[tuple[float, list[Hypothesis]]]
 """Hypotheses of one kind, the best first, with what the best is worth."""
@@ -37,7 +37,7 @@ class GraphMaker:
     """What the files of a tournament can test."""
     method: Method = "graph"
 
-    def make(self, aims: Aims, guidance: Guidance, count: int, seed: int) -> Sequence[Drafted | ItemFailed]:
+    def make(self, aims: Aims, guidance: Guidance, count: int, seed: int) -> Made:
         """Return up to `count` hypotheses; where there are fewer, the last item says so and why."""
         try:
             asked = read_goal(aims, self.knowledge)

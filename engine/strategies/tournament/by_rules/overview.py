@@ -11,9 +11,7 @@ from engine.domain.discovery.hypotheses import (
     Aims,
     Hypothesis,
     HypothesisReview,
-    Match,
     MetaReview,
-    Standing,
 )
 from engine.errors import UserError
 from engine.knowledge.service import KnowledgeBase
@@ -23,6 +21,7 @@ from engine.strategies.tournament.bridges.patterns import between
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.bridges.written import BUILT_IN
 from engine.strategies.tournament.by_rules.reviewer import ADVICE
+from engine.strategies.tournament.roles import Ideas, Matches, Reviews, Standings
 from engine.text.prose import listed
 
 _STRONG, _WEAK = 7.0, 5.0
@@ -37,13 +36,7 @@ class RuleMetaReviewer:
     placing: Placing
 
     def meta_review(
-        self,
-        aims: Aims,
-        hypotheses: Sequence[Hypothesis],
-        reviews: Sequence[HypothesisReview],
-        matches: Sequence[Match],
-        standings: Sequence[Standing],
-        round_: int,
+        self, aims: Aims, hypotheses: Ideas, reviews: Reviews, matches: Matches, standings: Standings, round_: int
     ) -> MetaReview:
         """Return what they say together, every field filled."""
         means = _means(reviews)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.domain.discovery.hypotheses import Aims, Hypothesis, HypothesisReview, Reflection
@@ -14,7 +14,7 @@ from engine.strategies.tournament.bridges.goal import GoalRead, read_goal
 from engine.strategies.tournament.bridges.patterns import DISEASE, DRUG, GENE, TARGET, TREATS
 from engine.strategies.tournament.bridges.placing import GraphPlace, Placing
 from engine.strategies.tournament.bridges.written import BUILT_IN
-from engine.strategies.tournament.roles import Guidance, ItemFailed
+from engine.strategies.tournament.roles import Guidance, Ideas, Reviewed
 from engine.text.sentences import split_sentences
 
 Scored = tuple[int, str]
@@ -37,9 +37,7 @@ class RuleReviewer:
     at_hand: Callable[[Aims], DataAtHand]
     together: bool = False
 
-    def review(
-        self, aims: Aims, guidance: Guidance, hypotheses: Sequence[Hypothesis]
-    ) -> Sequence[HypothesisReview | ItemFailed]:
+    def review(self, aims: Aims, guidance: Guidance, hypotheses: Ideas) -> Reviewed:
         """Return a review of each, in the same order."""
         try:
             asked = read_goal(aims, self.placing.knowledge)
