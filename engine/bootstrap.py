@@ -243,7 +243,8 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         reuse=settings.reuse_results,
         slots=threading.BoundedSemaphore(settings.parallel_steps),
     )
-    planner = Planner(registry, embeddings.embedder.embed if embeddings else None)
+    embed = embeddings.embedder.embed if embeddings else None
+    planner = Planner(registry, embed)
     models = make_models(settings, roster, ModelCallsTwin() if read_only else DuckModelCalls(database), clock)
     locks = RunLocks()
     shelf = Shelf(DuckWritten(database), registry, clock)
@@ -255,7 +256,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     titles = {spec.name: spec.title for spec in registry}
     remembering = Remembering(settings=settings, memory=memory, knowledge=knowledge, titles=titles)
     maker = PlanMaker(planner, memory, finder, registry, store, agents.reader)
-    router = Router(embeddings.embedder.embed if embeddings else None, agents.opinion)
+    router = Router(embed, agents.opinion)
     react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner), agents.driver or by_words)
     plans = PlanDesk(records, queue, locks, corrections, maker, registry)
     trees = SearchTreesTwin() if read_only else DuckSearchTrees(database)
@@ -279,7 +280,6 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         models.forget_answers(run_id)
         trees.forget(run_id)
 
-    embed = embeddings.embedder.embed if embeddings else None
     tournaments = make_tournaments(settings, DuckHypotheses(database), orchestrator, knowledge, models, embed)
     if not read_only:
         mark_interrupted(records, workspace.runs)

@@ -45,7 +45,7 @@ def remove_tree(folder: Path, leftover: Path) -> str:
 
 def retry_leftovers(leftover: Path) -> int:
     """Try once more to delete what was set aside; return how many trees are still there."""
-    for name in _names(leftover):
+    for name in names_in(leftover):
         with contextlib.suppress(OSError):
             if not _is_mount(leftover / name):
                 _remove(leftover / name)
@@ -56,7 +56,7 @@ def retry_leftovers(leftover: Path) -> int:
 
 def leftovers(leftover: Path) -> int:
     """Return how many trees could not be deleted."""
-    return len(_names(leftover))
+    return len(names_in(leftover))
 
 
 def tree_size(folders: Sequence[Path]) -> int:
@@ -142,7 +142,8 @@ def _is_mount(folder: Path) -> bool:
     return os.path.ismount(folder) or (len(mounts) == 2 and mounts[0] != mounts[1])
 
 
-def _names(folder: Path) -> list[str]:
+def names_in(folder: Path | str) -> list[str]:
+    """Return the names in a folder, none of one that is not there or closed."""
     try:
         return os.listdir(folder)  # noqa: PTH208 - names of any bytes
     except OSError:

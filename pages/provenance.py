@@ -10,6 +10,7 @@ from pages.parts.engine import attempt, run_page
 from pages.parts.escape import plain
 from pages.parts.frame import inside_frame
 from pages.parts.session import RUN, focus, run_in_focus
+from pages.parts.tables import plain_table
 from pages.parts.words import counted, setting, shortened, size, state, when
 from pages.running.live import is_working
 from pages.running.plan import ordered, step_name
@@ -179,20 +180,13 @@ def _compare(engine: Engine, view: RunView, records: list[RunRecord]) -> None:
     st.caption("First run: the one compared with. Second run: the one shown on this page.")
     put_in, came_out = differences(other, view), changed_findings(other, view)
     st.markdown(f"**What differs** ({len(put_in)})")
-    _plain_table(put_in, "Both runs used the same data, steps, settings, code and versions.")
+    plain_table(put_in, "Both runs used the same data, steps, settings, code and versions.")
     st.markdown(f"**What that changed in the findings** ({len(came_out)})")
-    _plain_table(came_out, "Every number of the findings is the same.")
+    plain_table(came_out, "Every number of the findings is the same.")
 
 
 def _related(record: RunRecord, other: RunRecord) -> bool:
     return other.run_id == record.parent or other.parent == record.run_id or other.question == record.question
-
-
-def _plain_table(rows: list[dict[str, str]], otherwise: str) -> None:
-    if not rows:
-        st.caption(otherwise)
-        return
-    st.table([{plain(n): plain(text) for n, text in row.items()} for row in rows], border="horizontal", hide_index=True)
 
 
 if inside_frame():

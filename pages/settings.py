@@ -9,9 +9,10 @@ import streamlit as st
 from pages.parts.engine import attempt, run_page
 from pages.parts.escape import plain
 from pages.parts.frame import inside_frame
+from pages.parts.tables import plain_table
 from pages.parts.words import counted
 from pages.setting.editing import edit_budgets, edit_models
-from pages.setting.rows import ROLES, Row, budget_rows, call_rows, disk_rows, model_rows, said_line
+from pages.setting.rows import ROLES, budget_rows, call_rows, disk_rows, model_rows, said_line
 
 if TYPE_CHECKING:
     from engine.api import Engine
@@ -49,18 +50,18 @@ def _models(engine: Engine) -> None:
             if found[role] and st.button("Test", key=f"test_{role}", icon=":material/network_check:"):
                 with st.spinner("Asking ..."):
                     st.session_state[f"tested_{role}"] = engine.models.test(role)  # type: ignore[arg-type]
-        _table(model_rows(found[role]), "No model: the built-in rules do this.")
+        plain_table(model_rows(found[role]), "No model: the built-in rules do this.")
         for told in st.session_state.get(f"tested_{role}", ()):
             (st.success if told["works"] else st.warning)(plain(said_line(told)))
     edit_models(engine)
 
 
 def _costs(engine: Engine) -> None:
-    _table(budget_rows(engine.settings, engine.models.spent_today()), "")
+    plain_table(budget_rows(engine.settings, engine.models.spent_today()), "")
     st.caption("Dollars are limited where a model's price is known. The limits are settings: `budget_...`.")
     edit_budgets(engine)
     st.markdown("**Newest calls**")
-    _table(call_rows(engine.models.calls(limit=NEWEST_CALLS)), "No model was asked yet.")
+    plain_table(call_rows(engine.models.calls(limit=NEWEST_CALLS)), "No model was asked yet.")
     if st.button("Forget kept answers", key="forget_answers", help="The same questions are asked anew."):
         attempt(lambda: st.caption(f"{counted(engine.models.forget_answers(), 'answer')} forgotten."))
 
@@ -75,7 +76,7 @@ def _isolation(engine: Engine) -> None:
         return
     st.markdown(plain(f"Sandbox: {facts['kind']}"))
     rows = [{"What": name, "Isolated": "yes" if yes else "no"} for name, yes in facts["isolation"].items()]
-    _table(rows, "Nothing is isolated.")
+    plain_table(rows, "Nothing is isolated.")
     for text in facts["missing"]:
         st.caption(plain(text))
 
@@ -85,14 +86,7 @@ def _disk(engine: Engine) -> None:
     if st.button("Measure", key="measure_disk", icon=":material/hard_drive:"):
         st.session_state["disk_use"] = engine.disk_use()
     if held := st.session_state.get("disk_use"):
-        _table(disk_rows(held), "")
-
-
-def _table(rows: list[Row], otherwise: str) -> None:
-    if not rows:
-        st.caption(otherwise)
-        return
-    st.table([{plain(n): plain(text) for n, text in row.items()} for row in rows], border="horizontal", hide_index=True)
+        plain_table(disk_rows(held), "")
 
 
 if inside_frame():

@@ -309,3 +309,11 @@ def rows_shown_by(frame: pd.DataFrame, row: dict[str, Any]) -> pd.DataFrame:
         else:
             chosen &= column.astype(str) == str(value)
     return frame.loc[chosen]
+
+
+def plain_table(rows: Sequence[Mapping[str, str]], otherwise: str) -> None:
+    """Draw a few rows of plain texts, or say what there is instead."""
+    if not rows:
+        st.caption(otherwise)
+        return
+    st.table([{plain(n): plain(text) for n, text in row.items()} for row in rows], border="horizontal", hide_index=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine.ports.sandbox import Limits
-from engine.trees import excess, tree_size
+from engine.trees import excess, names_in, tree_size
 
 LOOK_SECONDS = 1.0
 _REST = 10
@@ -60,19 +60,12 @@ def _nameless_bytes(attendant: int, disk: int) -> int:
     pending = [attendant] if attendant else []
     while pending:
         place = f"/proc/{pending.pop()}"
-        for task in _names(f"{place}/task"):
+        for task in names_in(f"{place}/task"):
             with contextlib.suppress(OSError, ValueError):
                 pending += map(int, Path(f"{place}/task/{task}/children").read_text().split())
-        for number in _names(f"{place}/fd"):
+        for number in names_in(f"{place}/fd"):
             with contextlib.suppress(OSError):
                 found = os.stat(f"{place}/fd/{number}")  # noqa: PTH116
                 if stat.S_ISREG(found.st_mode) and not found.st_nlink and found.st_dev == disk:
                     sizes[found.st_ino] = max(found.st_size, found.st_blocks * 512)
     return sum(sizes.values())
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)  # noqa: PTH208
-    except OSError:
-        return []

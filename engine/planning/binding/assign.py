@@ -125,12 +125,9 @@ class Assignment:
         }
         numeric = {r.column for r in reading.restrictions if r.op not in ("in", "not in") and not cuts}
         cut = [r for r in reading.restrictions if r.op not in ("in", "not in")]
-        apart = [
-            m for m in reading.mentions if not any(r.first <= m.first <= r.last for r in cut if r.column == m.column)
-        ]
-        once = {
-            c for c in numeric if c not in {m.column for m in apart}
-        }  # `women over 60, adjusted for age` names it again
+        apart = [m.column for m in reading.mentions
+                 if not any(r.first <= m.first <= r.last for r in cut if r.column == m.column)]  # fmt: skip
+        once = numeric - {*apart}  # `women over 60, adjusted for age` names it again
         left = {r.column for r in reading.restrictions if r.op == "not in" and reading.levels(r.column)}
         loose = ((sure | maybe) - set(reading.named()) - left | once) - contrasted
         self.kept = {r.column for r in reading.restrictions if r.op == "in"} - contrasted
@@ -318,23 +315,13 @@ class Assignment:
         param = self.singles[at]
         needed = param.name in self.needed
         for name in self.few:
-            if name in used:
-                continue
-            gain = self._gain(param, name)
-            if gain > 0:
-                chosen[param.name] = name
-                used.add(name)
+            if name not in used and (gain := self._gain(param, name)) > 0:
                 said = needed or (param.role == "exposure" and self.reading.is_a(name, "exposure", "by"))
-                self._next(at + 1, chosen, used, total + gain * (1.0 if said else 0.75))
-                used.discard(name)
-                del chosen[param.name]
+                found = {**chosen, param.name: name}
+                self._next(at + 1, found, used | {name}, total + gain * (1.0 if said else 0.75))
         natural = self._natural(param, used) if needed or param.called else ""
         if natural:
-            chosen[f"{param.name}*"] = natural
-            used.add(natural)
-            self._next(at + 1, chosen, used, total + 0.35)
-            used.discard(natural)
-            del chosen[f"{param.name}*"]
+            self._next(at + 1, {**chosen, f"{param.name}*": natural}, used | {natural}, total + 0.35)
         else:
             self._next(at + 1, chosen, used, total - (MISSING if needed else 0.0))
 
@@ -356,12 +343,9 @@ class Assignment:
             others = [pair[1] if pair[0] in used else pair[0] for pair in halves]
             if len(set(others)) == 1:
                 return others[0]
-        offered = [
-            n for n in (slot.natural(self.sheet) if slot.natural else []) if n not in used and self.sheet.column(n)
-        ]
-        if offered:
-            return offered[0]
-        return self._only_one(param, used) if slot.only else ""
+        offered = slot.natural(self.sheet) if slot.natural else []
+        free = next((name for name in offered if name not in used and self.sheet.column(name)), "")
+        return free or (self._only_one(param, used) if slot.only else "")
 
     def _only_one(self, param: ParamSpec, used: set[str]) -> str:
         """Return the column that fits a parameter if no other does; of groups, the one with a control among them."""
@@ -390,7 +374,10 @@ class Assignment:
             elif param.name in self.needed:
                 total -= MISSING
         total += self._matched(chosen)
-        total -= sum(UNUSED * self._weight(n) for n in self.free if n not in used and self._counts(n))
+        unused = [n for n in self.free if n not in used and self._counts(n)]
+        total -= sum(
+            UNUSED * (max(0.0, self.reading.strength(n) - 0.45) / 0.55) for n in unused
+        )  # a vague match hardly
         if total > self.best:
             self.best = total
             self.chosen = {key.rstrip("*"): value for key, value in chosen.items()}
@@ -443,36 +430,25 @@ class Assignment:
         names = [str(name) for name in pair if name]
         if len(names) != 2:
             return 0.0
-        if (
-            tuple(names) in self.sheet.structure.same_quantity
-            or tuple(names[::-1]) in self.sheet.structure.same_quantity
-        ):
+        if {*names} in [{*pair} for pair in self.sheet.structure.same_quantity]:
             return PAIRED
         if set(names) & {*self.sheet.structure.doses, *self.sheet.structure.times}:
             return -MISSING  # a dose is no second reading of a length
         first, second = (self.sheet.column(name) for name in names)
         return -MISSING if first and second and is_number(first) != is_number(second) else 0.0
 
-    def _weight(self, name: str) -> float:
-        """Return how much a named column counts that nothing takes: a vague match hardly."""
-        return max(0.0, self.reading.strength(name) - 0.45) / 0.55
-
     def _counts(self, name: str) -> bool:
         """Say whether a named column that nothing takes speaks against the assignment."""
         column = self.sheet.column(name)
         if column is not None and is_id(column):
             return False  # `the patients` are whom the rows are about
-        return name in self.reading.named() or any(c.column == name for c in self.reading.contrasts)
+        return name in self.reading.named() or self._contrasted(name)
 
     def _other_group(self, name: str) -> bool:
         """Say whether another column is named by which groups could be told apart."""
-        others = [
-            self.sheet.column(other)
-            for other in self.reading.named()
-            if other not in {name, *self.kept, *self.sheet.structure.survival.values()}
-            and not self.reading.is_a(other, "outcome", "subject", "adjust")
-        ]
-        return any(column is not None and is_group(column) for column in others)
+        others = {*self.reading.named()} - {name, *self.kept, *self.sheet.structure.survival.values()}
+        others = [other for other in others if not self.reading.is_a(other, "outcome", "subject", "adjust")]
+        return any(is_group(column) for other in others if (column := self.sheet.column(other)) is not None)
 
     def _with_replicates(self, name: str, slot: Any, used: set[str]) -> list[str]:
         """Return a column with those that the same words name and that differ by a last number or letter: WT_1, WT_2."""

@@ -140,11 +140,8 @@ class Assembler:
     @staticmethod
     def _planned(bound: Bound, made: Making, priority: int) -> str:
         """Return the first step of a goal that is in the plan already, or ""; all of them then count as its answer."""
-        same = [
-            n
-            for n in made.builder.nodes
-            if n.tool == bound.spec.name and all(n.params.get(k) == v for k, v in bound.params.items())
-        ]
+        same = [n for n in made.builder.nodes if n.tool == bound.spec.name]
+        same = [n for n in same if all(n.params.get(k) == v for k, v in bound.params.items())]
         for node in same:
             made.builder.raise_priority(node.id, priority)
         return same[0].id if same else ""
@@ -172,17 +169,11 @@ class Assembler:
             )
         seen = {q.id for q in made.questions}
         for asked in bound.questions:
-            key = f"{node}_{asked.id}"
-            twin = next(
-                (
-                    q
-                    for q in made.questions
-                    if q.param == asked.param and q.proposed == asked.proposed and q.text == asked.text
-                ),
-                None,
-            )
-            if twin is not None:
-                made.questions[made.questions.index(twin)] = twin.model_copy(update={"also": [*twin.also, node]})
+            key, same = f"{node}_{asked.id}", (asked.param, asked.proposed, asked.text)
+            at = next((k for k, q in enumerate(made.questions) if (q.param, q.proposed, q.text) == same), -1)
+            if at >= 0:
+                also = [*made.questions[at].also, node]
+                made.questions[at] = made.questions[at].model_copy(update={"also": also})
             elif key not in seen:
                 made.questions.append(asked.model_copy(update={"id": key, "node": node}))
         return node
@@ -278,12 +269,10 @@ class Assembler:
         if practice.tool not in self._registry or practice.tool in planned:
             return
         spec = self._registry.get(practice.tool)
-        lacking = next(
-            (port for port in spec.inputs if not port.optional and not made.builder.can_make(port.type)), None
-        )
-        if lacking is not None:
+        lacking = [port.type for port in spec.inputs if not port.optional and not made.builder.can_make(port.type)]
+        if lacking:
             if practice.asked and all(holds(name, Bound(spec), made.reading) for name in practice.only):
-                made.not_answered += left_out(missing([], spec, lacking.type), made)
+                made.not_answered += left_out(missing([], spec, lacking[0]), made)
             return
         given = {key: self._value(value, case) for key, value in practice.params.items()}
         if any(value in (None, "") and (param := spec.param(key)) and param.required for key, value in given.items()):
@@ -296,15 +285,12 @@ class Assembler:
         bound.reasons = [practice.why]
         shared = {port.name: ref for port in spec.inputs for name, ref in inputs.items() if port.name == name}
         before = len(made.builder.nodes)
-        node = self._add_bound(
-            bound, made, shared, priority=1 if practice.when == "after" and spec.task_type == "analysis" else 0
-        )
-        if practice.habits:
-            for at in range(before, len(made.builder.nodes)):
-                item = made.builder.nodes[at]
-                if item.id == node:
-                    kept = {k: v for k, v in item.settled.items() if k in settled}
-                    made.builder.nodes[at] = item.model_copy(update={"settled": kept})
+        priority = int(practice.when == "after" and spec.task_type == "analysis")
+        node = self._add_bound(bound, made, shared, priority=priority)
+        for at, item in enumerate(made.builder.nodes[before:] if practice.habits else [], before):
+            if item.id == node:
+                kept = {k: v for k, v in item.settled.items() if k in settled}
+                made.builder.nodes[at] = item.model_copy(update={"settled": kept})
 
     @staticmethod
     def _value(value: object, case: Case) -> object:
@@ -362,7 +348,6 @@ def _in_other_words(split: ParamSpec, value: str, params: Mapping[str, object]) 
 
 
 def _title(bound: Bound) -> str:
-    levels = [
-        bound.params.get(p.name) for role in ("interest", "reference") for p in bound.spec.params if p.role == role
-    ]
+    sides = [p.name for role in ("interest", "reference") for p in bound.spec.params if p.role == role]
+    levels = [bound.params.get(name) for name in sides]
     return f"{bound.spec.title}: {levels[0]} against {levels[1]}" if len(levels) == 2 and all(levels) else ""

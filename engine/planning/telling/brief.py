@@ -56,20 +56,8 @@ _LABELS = {
     "rating_b": "Second", "levels": "Only", "against": "Against", "period": "Periods", "panel_unit": "Units",
 }  # fmt: skip
 """Role -> what it is called before a person who approves a plan; a parameter of another role goes by its own name."""
-_ORDER = (
-    "Outcome",
-    "Time",
-    "Event",
-    "Event is",
-    "Measured",
-    "Occasions",
-    "Number",
-    "Out of",
-    "Groups",
-    "Of interest",
-    "Explained by",
-    REFERENCE,
-)
+_ORDER = ("Outcome", "Time", "Event", "Event is", "Measured", "Occasions", "Number", "Out of", "Groups", "Of interest",
+          "Explained by", REFERENCE)  # fmt: skip
 CANDIDATES = 40
 
 
@@ -141,11 +129,9 @@ class _StepReader:
         parts += [part for part in self.decided_before() if part.label not in labels]
         parts.sort(key=lambda part: _ORDER.index(part.label) if part.label in _ORDER else len(_ORDER))
         method = self._method({})
-        if (
-            any(part.label == "Groups" for part in parts)
-            and method.why
-            and not any(part.label in ("Adjusted for", "Explained by") for part in parts)
-        ):  # what only describes or draws has no reason to tell, and adjusts for nothing
+        labels = {part.label for part in parts}
+        # What only describes or draws has no reason to tell, and adjusts for nothing.
+        if method.why and "Groups" in labels and labels.isdisjoint(("Adjusted for", "Explained by")):
             parts.append(BriefPart(label="Adjusted for", words="nothing"))
         return GoalBrief(
             analysis=analysis, title=title[:1].upper() + title[1:], node=self.node.id, tool=self.spec.name,
