@@ -67,7 +67,7 @@ def admitted(aims: Aims, cast: Cast) -> Aims:
 def expected(aims: Aims, bounds: Bounds, cast: Cast) -> CallsExpected:
     """Return about how many calls a tournament takes at most, before any is made.
 
-    A debate counts its turns, and so do look-ups; every other hypothesis, review of one, comparison and rewriting counts
+    A debate counts its turns, and so do look-ups; every other hypothesis, review of one, comparison, rewriting counts
     one. Where models are asked, the goal and each hypothesis are read for harm, and a person's for what it asserts.
     """
     shares = zip(cast.makers, allocation(bounds.hypotheses, len(cast.makers)), strict=True)
