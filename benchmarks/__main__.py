@@ -1,6 +1,6 @@
 """Runs every benchmark, each in a process of its own so that none profits from what another has loaded.
 
-    python -m benchmarks [--rounds N] [--list] [NAME ...]
+    python -m benchmarks [--rounds N] [--seed N] [--list] [NAME ...]
 
 NAME is a benchmark without `bench_`, for example `airway`. Each prints a table and writes benchmarks/results/NAME.json.
 A missed target is reported, not an error: the exit code is 1 only when a benchmark could not be run.
@@ -23,6 +23,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(known)}; all when none is given")
     parser.add_argument("--rounds", type=int, help="repeats of each measurement; each benchmark has its own default")
+    parser.add_argument("--seed", type=int, help="other worlds than those that were looked at; for `tournament`")
     parser.add_argument("--list", action="store_true", help="list the benchmarks and stop")
     options = parser.parse_args()
     if options.list:
@@ -32,6 +33,7 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are: {', '.join(known)}")
     extra = ["--rounds", str(options.rounds)] if options.rounds else []
+    extra += ["--seed", str(options.seed)] if options.seed is not None else []
     # The scripts import `engine` and `benchmarks` from this folder, whatever folder they are started from.
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -16,10 +16,12 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-def arguments(text: str, *, rounds: int) -> argparse.Namespace:
-    """Read the command line that all benchmarks share."""
+def arguments(text: str, *, rounds: int, draws: bool = False) -> argparse.Namespace:
+    """Read the command line that all benchmarks share; with `draws` also the seed of what is drawn."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=rounds, help=f"repeats of each measurement (default {rounds})")
+    if draws:
+        parser.add_argument("--seed", type=int, default=0, help="other worlds of the same kind (default 0)")
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error(f"--rounds must be at least 1, not {options.rounds}")

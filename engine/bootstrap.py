@@ -373,13 +373,16 @@ def make_tournaments(
             changed=changed,
             at_hand=at_hand,
             with_texts=bool(state is not None and state.aims.literature),
+            read_claims=settings.model_claims,
         )
 
         def spent() -> tuple[int, float]:
             totals = models.totals(tournament_id)
             return totals.calls, totals.usd
 
-        return _cast(made.roles, tester=tester, likeness=alike, refuses=made.refuses, spent=spent)
+        # Without a tournament that it counts for, no model is asked: what may be begun is then told by rules.
+        refusing = made.refuses if tournament_id else refuses()
+        return _cast(made.roles, tester=tester, likeness=alike, refuses=refusing, asserted=made.asserted, spent=spent)
 
     # A queue of its own: a tournament waits for the runs of its tests, which must not wait for it.
     queue = RunQueue(workers=settings.parallel_runs, size=settings.queue_size)

@@ -371,6 +371,25 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE TABLE search_ends (tree_id VARCHAR NOT NULL, key VARCHAR NOT NULL, value DOUBLE NOT NULL)",
         ),
     ),
+    Migration(
+        14,
+        "m0014_failed_comparisons",
+        (
+            # A comparison that the judge failed to make was kept as one without a result; it is an item left out.
+            """
+            UPDATE tournament_items SET
+                kind = 'skipped',
+                item_key = 'ranking comparison ' || item_key,
+                payload = json_object(
+                    'stage', 'ranking', 'what', 'comparison ' || item_key, 'why', payload ->> '$.skipped'
+                )
+            WHERE kind = 'match' AND payload ->> '$.skipped' <> ''
+            """,
+            """
+            UPDATE tournament_items SET payload = json_merge_patch(payload, '{"skipped": null}') WHERE kind = 'match'
+            """,
+        ),
+    ),
 )
 
 _RECORD = """

@@ -12,7 +12,8 @@ Sources: MacKay DJC (1992) Neural Computation 4:590 (information-based selection
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import permutations
 
 import numpy as np
 
@@ -78,7 +79,37 @@ def next_pairs(
             taken |= {one, other}
         if len(chosen) == size:
             break
+    if exploring and not full_rank and len(chosen) < size:
+        new = times == 0
+        pairs = zip(first[new].tolist(), second[new].tolist(), strict=True)
+        unmet = {frozenset(pair): worth for pair, worth in zip(pairs, gain[new].tolist(), strict=True)}
+        left = [at for at in able.tolist() if at not in taken]
+        chosen = _with_all(chosen, left, unmet)[:size]
     return chosen
+
+
+def _with_all(
+    chosen: list[tuple[int, int]], left: list[int], unmet: Mapping[frozenset[int], float]
+) -> list[tuple[int, int]]:
+    """Return a batch in which two who are left over, having met already, change partners with a pair of it.
+
+    What is taken in turn by its gain alone can leave two over who could both have played; they would then stay behind
+    while all are explored. Of the exchanges that make two new pairs, that of most gain is made.
+    """
+    chosen, left = list(chosen), list(left)
+    while True:
+        exchanges = [
+            (unmet[frozenset((a, one))] + unmet[frozenset((other, b))], at, (a, one), (other, b))
+            for at, (a, b) in enumerate(chosen)
+            for one, other in permutations(left, 2)
+            if frozenset((a, one)) in unmet and frozenset((other, b)) in unmet
+        ]
+        if not exchanges:
+            return chosen
+        _, at, new, further = max(exchanges)
+        chosen[at] = new
+        chosen.append(further)
+        left = [name for name in left if name not in (new[1], further[0])]
 
 
 def batch_size(n: int, matches: int, *, full_rank: bool = False) -> int:

@@ -34,7 +34,6 @@ def draw_about(view: TournamentView) -> None:
                     f"{title.replace('_', ' ').capitalize()}\n" + "\n".join(f"- {plain(text)}" for text in said)
                 )
     left_out = [(one.stage, one.what, one.why) for one in view.skipped]
-    left_out += [("ranking", f"{m.first} against {m.second}", m.skipped) for m in view.matches if m.skipped]
     if left_out:
         st.markdown("**Left out**")
         rows = [{"Stage": plain(stage), "What": plain(what), "Why": plain(why)} for stage, what, why in left_out]

@@ -36,9 +36,6 @@ def _match(match: Match, texts: dict[str, str]) -> None:
         won = ":material/trophy: " if winner(match) == side else ""
         column.caption(f"{won}Shown {side} · {plain(name)}")
         column.markdown(plain(texts.get(name, name)))
-    if match.skipped:
-        st.caption(plain(f"No result: {match.skipped}"))
-        return
     st.markdown(f"**{outcome(match)}.** {plain(match.reason or 'No reason was given.')}")
     ahead = [f"{name.replace('_', ' ')}: {side}" for name, side in match.criteria.items() if side != "equal"]
     told = [f"Comparison {match.number + 1}", f"by {match.by or 'nobody named'}", when(match.at), *ahead]
@@ -46,8 +43,8 @@ def _match(match: Match, texts: dict[str, str]) -> None:
 
 
 def winner(match: Match) -> str:
-    """Return `first`, `second`, or "" for a tie and for what has no result."""
-    if match.skipped or match.score == 0.5:
+    """Return `first`, `second`, or "" for a tie."""
+    if match.score == 0.5:
         return ""
     return "first" if match.score > 0.5 else "second"
 

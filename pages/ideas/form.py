@@ -26,6 +26,7 @@ _PARTS = {
     "ranking": "to compare",
     "evolution": "to rewrite",
     "meta_review": "to sum up",
+    "checks": "to look for harm and read claims",
 }
 
 

@@ -75,7 +75,7 @@ def _evidence(engine: Engine, view: TournamentView, one: Hypothesis) -> None:
     items = [item for other in view.hypotheses if other.id in (one.id, *merged) for item in other.support]
     if not items:
         st.caption("No evidence was named for or against it.")
-    for speaks, title in (("for", "For it"), ("against", "Against it")):
+    for speaks, title in (("for", "For it"), ("against", "Against it"), ("context", "Beside it, counted for nothing")):
         rows = [
             {"Says": plain(item.says), "Stated by": plain(item.source), "Strength (0-1)": f"{item.strength:.2f}"}
             for item in items
@@ -162,5 +162,6 @@ def _lineage(_: Engine, view: TournamentView, one: Hypothesis) -> None:
                 args=(view.tournament.id, other.id),
             )
     if one.transcript:
-        with st.expander("The debate it came from", icon=":material/forum:", key="idea_debate"):
+        which = "look-ups" if one.method == "tools" else "debate"
+        with st.expander(f"The {which} it came from", icon=":material/forum:", key="idea_debate"):
             st.text(one.transcript)

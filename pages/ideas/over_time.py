@@ -22,7 +22,7 @@ def draw_over_time(engine: Engine, view: TournamentView) -> None:
     """Draw the rating of the best over the comparisons, and the table of all."""
     import pandas as pd
 
-    if not any(not match.skipped for match in view.matches):
+    if not view.matches:
         st.caption("Nothing was compared yet.")
         return
     marks = (len(view.matches), len(view.marks), len(view.tests), len(view.hypotheses))

@@ -15,6 +15,7 @@ from engine.domain.discovery.hypotheses import (
     Hypothesis,
     HypothesisReview,
     Item,
+    MakingPass,
     Mark,
     Match,
     MetaReview,
@@ -34,6 +35,7 @@ KINDS: dict[str, type[Item]] = {
     "asked": Asked,
     "drawn": Drawn,
     "clusters": Clusters,
+    "making_pass": MakingPass,
 }
 """The kind of each row and what it holds."""
 NAMES = {form: name for name, form in KINDS.items()}

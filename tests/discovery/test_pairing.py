@@ -30,6 +30,15 @@ def test_while_all_are_explored_nobody_plays_more_than_one_match_more():
         assert games.max() - games.min() <= 1
 
 
+@pytest.mark.parametrize("n", [6, 8, 16])
+def test_two_who_are_left_over_and_have_met_change_partners_so_that_all_play(n):
+    for seed in range(40 if n == 6 else 8):
+        matches = played(n, 2, seed=seed)
+        games = np.bincount([at for m in matches for at in (m.first, m.second)], minlength=n)
+        assert set(games.tolist()) == {2}
+        assert len({frozenset((m.first, m.second)) for m in matches}) == len(matches) == n
+
+
 def test_pairs_of_a_batch_share_nobody_and_a_restart_asks_for_the_same():
     matches = played(12, 3)
     pairs = next_pairs(rate(12, matches), matches, 4, seed=7)

@@ -8,9 +8,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from engine.domain.discovery.hypotheses import Match, Skipped
 from engine.errors import IntegrityError, SchemaTooNew, StorageError
 from storage import migrations
 from storage.database import Database
+from storage.hypotheses.store import DuckHypotheses
 from storage.migrations import MIGRATIONS, Migration, migrate
 
 SCHEMA = {
@@ -310,3 +312,19 @@ def test_an_older_database_cannot_be_read_before_it_was_brought_up(tmp_path: Pat
         Database(path, read_only=True)
     Database(path).close()
     Database(path, read_only=True).close()
+
+
+def test_comparisons_that_failed_become_items_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "b.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        migrate(connection, MIGRATIONS[:13])
+        held = '{"number": %d, "first": "h1", "second": "h2", "score": 0.5, "skipped": "%s"}'
+        for number, why in enumerate(("", "No answer.")):
+            row = ["t1", number + 1, "match", str(number), 1, held % (number, why)]
+            connection.execute("INSERT INTO tournament_items VALUES (?, ?, ?, ?, ?, ?)", row)
+    database = Database(path)
+    assert [item for _, item in DuckHypotheses(database).items("t1")] == [
+        Match(number=0, first="h1", second="h2", score=0.5),
+        Skipped(stage="ranking", what="comparison 1", why="No answer."),
+    ]
+    database.close()

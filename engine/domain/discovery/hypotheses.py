@@ -6,11 +6,13 @@ stored as truth, so that they do not depend on the order in which comparisons ar
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from engine.domain.base import Value
+from engine.domain.knowledge import EdgeType
 
 CRITERIA = ("scientific_soundness", "novelty", "relevance", "testability", "clarity", "potential_impact")
 """What a review scores, each from 1 to 10."""
@@ -25,13 +27,34 @@ TestVerdict = Literal["supported", "refuted", "untested", "untestable_here"]
 Reflection = Literal["already_explained", "other_explanations_likelier", "missing_piece", "neutral", "disproved"]
 
 
+class AssertedLink(Value):
+    """What a hypothesis asserts of two entities. Each is an id in the knowledge graph, or a name that it has not."""
+
+    subject: str
+    """The one that acts."""
+    relation: EdgeType
+    """Which of them has a sign, such as `activates` and `inhibits`, says so."""
+    object: str
+    denied: bool = False
+    """Whether it is asserted not to be so."""
+    through: list[str] = []
+    """What the link works by, from subject to object, where that is what is asserted."""
+
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        """Each two that the mechanism joins, and subject and object themselves."""
+        way = [self.subject, *self.through, self.object]
+        return [(self.subject, self.object), *pairwise(way)]
+
+
 class EvidenceItem(Value):
-    """One piece of evidence for or against a hypothesis."""
+    """One piece of evidence of a hypothesis."""
 
     kind: Literal["path", "finding", "fact", "article", "user"]
     says: str
     """A sentence that is true of what it refers to."""
-    speaks: Literal["for", "against"] = "for"
+    speaks: Literal["for", "against", "context"] = "for"
+    """`context` is true and concerns neither what is asserted nor a step of its mechanism; it counts for nothing."""
     nodes: list[str] = []
     """Ids in the knowledge graph, in order, where it is a path."""
     edges: list[str] = []
@@ -89,13 +112,15 @@ class Hypothesis(Value):
     predictions: list[Prediction] = []
     entities: list[str] = []
     """Ids in the knowledge graph of what it speaks of."""
+    asserts: list[AssertedLink] = []
+    """What it asserts, as its maker says; empty where nobody said so, or no two entities are linked by it."""
     by: str = ""
     """Who made it: a user, a model, or `built-in`."""
     round: int = 0
     at: str = ""
     """Time it was made, ISO 8601 in UTC."""
     transcript: str = ""
-    """The debate it came from, where there was one."""
+    """The debate or the look-ups it came from, where there were some."""
 
 
 class Mark(Value):
@@ -152,8 +177,6 @@ class Match(Value):
     reason: str = ""
     by: str = ""
     """The judge: a model, a user, or `built-in`."""
-    skipped: str = ""
-    """Why it has no result; it then counts for nothing."""
     at: str = ""
 
 
@@ -216,6 +239,16 @@ class Drawn(Value):
     number: int
     """That of the first pair's match; the next one has the next."""
     pairs: list[tuple[str, str]]
+
+
+class MakingPass(Value):
+    """What makers are asked for in one pass, kept before any of them is asked, so that a restart asks the same."""
+
+    number: int
+    missing: int
+    """So many are wanted of it."""
+    known: list[str]
+    """Ids of the hypotheses that makers are told of."""
 
 
 class Clusters(Value):
@@ -313,13 +346,26 @@ class TournamentView(Value):
     asked: list[Asked] = []
     drawn: list[Drawn] = []
     clusters: list[Clusters] = []
+    passes: list[MakingPass] = []
     standings: list[Standing] = []
     """Best first; empty before the first hypothesis."""
     says: list[str] = []
     """Sentences on the order: what cannot be told apart yet and how many comparisons would, and the judge's habits."""
 
 
-Item = Hypothesis | HypothesisReview | Match | Mark | ExecutedTest | MetaReview | Skipped | Asked | Drawn | Clusters
+Item = (
+    Hypothesis
+    | HypothesisReview
+    | Match
+    | Mark
+    | ExecutedTest
+    | MetaReview
+    | Skipped
+    | Asked
+    | Drawn
+    | Clusters
+    | MakingPass
+)
 """What a tournament is made of; none of them ever changes."""
 
 
@@ -330,7 +376,7 @@ def key_of(item: Item) -> str:
             return item.id
         case HypothesisReview():
             return f"{item.round} {item.hypothesis}"
-        case Match() | Drawn() | Clusters():
+        case Match() | Drawn() | Clusters() | MakingPass():
             return str(item.number)
         case Mark():
             return f"{item.kind} {item.hypothesis} {item.by} {item.at}"

@@ -62,6 +62,11 @@ def possible(subject: NodeType, object_: NodeType) -> tuple[EdgeType, ...]:
     return tuple(kind for kind in kinds if kind not in never)
 
 
+def told_possible() -> str:
+    """Return what can be related how, one line for each two kinds of entity."""
+    return "\n".join(f"{one} to {other}: {names.replace(' ', ', ')}" for (one, other), names in _POSSIBLE.items())
+
+
 def kinds_of(mention: Mention) -> list[NodeType]:
     """Return the types a mention may be of, likeliest first."""
     return list(dict.fromkeys(node.type for node in (mention.node, *mention.alternatives)))

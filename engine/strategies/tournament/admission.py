@@ -30,6 +30,8 @@ class CallsExpected(Value):
     ranking: int
     meta_review: int
     evolution: int
+    checks: int
+    """Texts that a model reads for harm, and hypotheses of a person that it reads for what they assert."""
     total: int
 
 
@@ -65,10 +67,11 @@ def admitted(aims: Aims, cast: Cast) -> Aims:
 def expected(aims: Aims, bounds: Bounds, cast: Cast) -> CallsExpected:
     """Return about how many calls a tournament takes at most, before any is made.
 
-    A debate counts its turns; every other hypothesis, review of one, comparison and rewriting counts one.
+    A debate counts its turns, and so do look-ups; every other hypothesis, review of one, comparison, rewriting counts
+    one. Where models are asked, the goal and each hypothesis are read for harm, and a person's for what it asserts.
     """
     shares = zip(cast.makers, allocation(bounds.hypotheses, len(cast.makers)), strict=True)
-    making = sum(count * (bounds.debate_turns if maker.method == "debate" else 1) for maker, count in shares)
+    making = sum(count * (bounds.debate_turns if maker.method in ("debate", "tools") else 1) for maker, count in shares)
     first = len(aims.seeds) + (bounds.hypotheses if cast.makers else 0)
     rounds = bounds.iterations if cast.evolver is not None else 0
     later = rounds * bounds.evolve
@@ -78,9 +81,10 @@ def expected(aims: Aims, bounds: Bounds, cast: Cast) -> CallsExpected:
     ranking = round(bounds.matches_each * (first + later))
     extra = (cast.supervisor is not None) + (cast.literature is not None)
     meta = bounds.iterations if cast.meta_reviewer is not None else 0
-    total = making + review + ranking + meta + later + extra
+    checks = 1 + first + later + len(aims.seeds) if cast.spent is not None else 0
+    total = making + review + ranking + meta + later + extra + checks
     return CallsExpected(
-        making=making, review=review, ranking=ranking, meta_review=meta, evolution=later,
+        making=making, review=review, ranking=ranking, meta_review=meta, evolution=later, checks=checks,
         total=min(total, bounds.calls) if bounds.calls else total,
     )  # fmt: skip
 

@@ -71,17 +71,26 @@ class RoundTable:
         """
         self.require_going_on()
         try:
-            return call()
-        except BudgetSpent as err:
-            raise StoppedEarly(err.message) from err
-        except (ModelCancelled, Interrupted) as err:
-            raise StoppedEarly(err.message, wish=self._wish() or "paused") from err
-        except StorageError:
+            return self.finish(call)
+        except (StoppedEarly, StorageError):
             raise
         except EngineError as err:
             return Skipped(stage=stage, what=what, why=err.message[:500])
         except Exception as err:  # noqa: BLE001 - a role is somebody else's code; the others go on
             return Skipped(stage=stage, what=what, why=f"It failed ({type(err).__name__}: {err})."[:500])
+
+    def finish(self, call: Callable[[], R]) -> R:
+        """Return what a call gives that belongs to what was begun, whatever is wished meanwhile.
+
+        Raises:
+            StoppedEarly: when a budget of models or a wish ends it.
+        """
+        try:
+            return call()
+        except BudgetSpent as err:
+            raise StoppedEarly(err.message) from err
+        except (ModelCancelled, Interrupted) as err:
+            raise StoppedEarly(err.message, wish=self._wish() or "paused") from err
 
     def side_by_side(self, work: Callable[[T], object], items: Iterable[T]) -> None:
         """Do something for each item, as many at once as the bounds allow; what stops one stops those not begun.

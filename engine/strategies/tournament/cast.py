@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.domain.discovery.hypotheses import Aims, Hypothesis
+from engine.domain.discovery.hypotheses import Aims, AssertedLink, Hypothesis
 from engine.strategies.tournament.roles import Evolver, Judge, Maker, MetaReviewer, Reviewer, Supervisor
 from engine.strategies.tournament.sameness import likeness_of_words
 from engine.strategies.tournament.tester import Tester
@@ -32,6 +32,8 @@ class Cast:
     likeness: Likeness = field(default=likeness_of_words)
     refuses: Callable[[str], str] = field(default=lambda _: "")
     """Returns why a goal or a hypothesis asks for harm, or ""."""
+    asserted: Callable[[str], Sequence[AssertedLink]] = field(default=lambda _: ())
+    """Returns what a hypothesis of a person asserts, read once when it enters."""
     reads: Callable[[Aims], object] = field(default=lambda _: None)
     """Raises a `UserError` where nothing can be made of a goal, said before the start when no hypothesis is given."""
     spent: Callable[[], tuple[int, float]] | None = None

@@ -27,7 +27,7 @@ def markdown(view: TournamentView) -> str:
     lines += ["## What can be said", "", *(f"- {sentence}" for sentence in view.says), ""]
     lines += ["## Standings", "", *_table(view.standings, by_id), ""]
     for number, one in enumerate(best_of_each_idea(view, BEST_TOLD), start=1):
-        lines += _told(view, one, by_id[one.hypothesis], number)
+        lines += _told(view, one, by_id, number)
     for meta in view.meta_reviews[-1:]:
         lines += ["## What the reviews say together", "", full_stop(meta.summary), ""]
         for title in ("strengths", "weaknesses", "recurring_themes", "gaps", "recommendations"):
@@ -51,7 +51,7 @@ def aims_page(view: TournamentView) -> str:
         lines += [f"## Aim {number}", "", f"**Hypothesis.** {full_stop(one.text)}", ""]
         told = (("Rationale", one.explanation), ("Approach", one.experiment))
         lines += [part for name, text in told if text for part in (f"**{name}.** {full_stop(text)}", "")]
-        lines += unchecked(one)
+        lines += unchecked(one) + _near(view, standing, by_id)
         for prediction in one.predictions[:2]:
             against = full_stop(prediction.contradicted_by)
             lines += [f"**Expected.** {full_stop(prediction.says)} Against it would speak: {against}", ""]
@@ -100,12 +100,24 @@ def _table(standings: Sequence[Standing], by_id: dict[str, Hypothesis]) -> list[
     return [*head, "|---|---|---|---|---|---|---|---|---|---|", *rows, "", note]
 
 
-def _told(view: TournamentView, standing: Standing, one: Hypothesis, number: int) -> list[str]:
+def _near(view: TournamentView, standing: Standing, by_id: dict[str, Hypothesis]) -> list[str]:
+    """Return which others of the cluster are told in the table only, so that none is missed without a word."""
+    others = [
+        f"{one.hypothesis} (rating {one.rating:.0f}): {full_stop(one_line(by_id[one.hypothesis].text))}"
+        for one in view.standings
+        if one.status == "competing" and one.cluster and one.cluster == standing.cluster
+        if one.hypothesis != standing.hypothesis
+    ]
+    return [f"Nearly the same idea, told in the table of standings only: {' '.join(others)}", ""] if others else []
+
+
+def _told(view: TournamentView, standing: Standing, by_id: dict[str, Hypothesis], number: int) -> list[str]:
+    one = by_id[standing.hypothesis]
     merged = {mark.hypothesis for mark in view.marks if mark.kind == "merge" and mark.into == one.id}
     family = [other for other in view.hypotheses if other.id == one.id or other.id in merged]
     lines = [f"## {number}. {_cell(one.text)}", "", f"{one.id}, {_origin(one)}. {_so_far(standing)}", ""]
     lines += [part for text in (one.explanation, one.experiment) if text for part in (full_stop(text), "")]
-    lines += unchecked(one)
+    lines += unchecked(one) + _near(view, standing, by_id)
     evidence = [item for member in family for item in member.support]
     lines += [
         f"- {item.speaks}: {full_stop(item.says)}{f' ({item.source})' if item.source else ''}" for item in evidence
@@ -120,7 +132,7 @@ def _told(view: TournamentView, standing: Standing, one: Hypothesis, number: int
         scores = ", ".join(f"{name.replace('_', ' ')} {score}" for name, score in newest.scores.items())
         lines.append(f"- review: {scores}. {full_stop(newest.summary)}".rstrip())
     for match in view.matches:
-        if one.id in (match.first, match.second) and not match.skipped:
+        if one.id in (match.first, match.second):
             other = match.second if match.first == one.id else match.first
             won = match.score if match.first == one.id else 1 - match.score
             word = "won" if won > 0.5 else "lost" if won < 0.5 else "tied"

@@ -22,7 +22,7 @@ def over_comparisons(view: TournamentView, most: int = MOST_POINTS) -> list[tupl
     Returns:
         Number of comparisons with a result, and the standings then, best first.
     """
-    counted = sorted((match for match in view.matches if not match.skipped), key=lambda one: (one.at, one.number))
+    counted = sorted(view.matches, key=lambda one: (one.at, one.number))
     if not counted:
         return []
     step = -(-len(counted) // most)
@@ -32,7 +32,7 @@ def over_comparisons(view: TournamentView, most: int = MOST_POINTS) -> list[tupl
 
 def _until(view: TournamentView, at: str, count: int) -> TournamentView:
     """Return a tournament as it was when a comparison was made, with its first `count` comparisons."""
-    matches = sorted((match for match in view.matches if not match.skipped), key=lambda one: (one.at, one.number))
+    matches = sorted(view.matches, key=lambda one: (one.at, one.number))
     earlier = {
         name: [one for one in getattr(view, name) if one.at <= at]
         for name in ("hypotheses", "reviews", "marks", "tests")

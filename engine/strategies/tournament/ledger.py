@@ -18,6 +18,7 @@ from engine.domain.discovery.hypotheses import (
     Hypothesis,
     HypothesisReview,
     Item,
+    MakingPass,
     Mark,
     Match,
     MetaReview,
@@ -40,6 +41,7 @@ PLACES: dict[type[Item], str] = {
     Asked: "asked",
     Drawn: "drawn",
     Clusters: "clusters",
+    MakingPass: "passes",
 }
 """Where each kind of item stands in a `TournamentView`."""
 
@@ -123,6 +125,6 @@ def told_of(item: Item, state: Tournament) -> EngineEvent | None:
     if isinstance(item, HypothesisReview):
         return ReviewsScored(scores={item.hypothesis: round(item.overall, 3)}, **base)
     if isinstance(item, Match):
-        told = item.model_dump(include={"number", "first", "second", "score", "by", "skipped"})
+        told = item.model_dump(include={"number", "first", "second", "score", "by"})
         return MatchJudged(**told, **base)
     return None

@@ -44,6 +44,8 @@ class Guidance(Value):
     literature: str = ""
     """What a review of literature found, empty where there was none."""
     meta_review: MetaReview | None = None
+    reviews: list[HypothesisReview] = []
+    """All that there are."""
     avoid: list[str] = []
     """Texts of hypotheses that exist or were merged."""
 

@@ -75,10 +75,11 @@ class Tournaments:
             UserError: when nothing can be made of the aims.
             LimitExceeded: when too many wait already.
         """
-        aims = admitted(aims, self.cast_of("", None))
+        new = self.ids.new("tournament")
+        aims = admitted(aims, self.cast_of(new, None))  # what a model is asked about the goal counts for it
         now = self.clock.now()
         made = Tournament(
-            id=self.ids.new("tournament"),
+            id=new,
             user=user or self.user,
             aims=aims,
             bounds=bounds or Bounds(),
@@ -195,10 +196,12 @@ class Tournaments:
             UserError: when it is no sentence, too long, or there already.
         """
         state = self.state(tournament_id, user=user)
-        text = require_hypothesis(text, self.cast_of("", None))
-        made = own(text, by=state.user, at=self.clock.now(), round_=state.round)
+        cast = self.cast_of(state.id, None)
+        made = own(require_hypothesis(text, cast), cast, by=state.user, at=self.clock.now(), round_=state.round)
         if not self.store.add(state.id, state.user, [made]):
             raise UserError(f"{made.id} says that already, word for word.")
+        if state.id not in self.queue.active():  # else it counts with what is kept next
+            self._ledger(self.state(state.id, user=user), cast).keep()
         return made
 
     # ==== tests ====

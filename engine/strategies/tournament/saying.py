@@ -30,11 +30,10 @@ def sentences(view: TournamentView, standings: Sequence[Standing], known: Rated 
         *_on_order(competing, known, over=view.tournament.stopped_by == NO_PAIR_LEFT),
         *_on_tests(view, standings, known),
     ]
-    if any(not match.skipped for match in view.matches):
+    if view.matches:
         said += [*_on_position(known), *_on_consistency(view.matches)]
     said += _on_people(view)
-    if view.skipped or any(match.skipped for match in view.matches):
-        count = len(view.skipped) + sum(bool(match.skipped) for match in view.matches)
+    if count := len(view.skipped):
         said.append(f"{_times(count, 'item')} could not be made and {'was' if count == 1 else 'were'} left out.")
     return said
 
@@ -84,7 +83,7 @@ def _on_consistency(matches: Sequence[Match]) -> list[str]:
     """Say how often two comparisons of the same pair agree, and what a coin would do."""
     answers: dict[frozenset[str], list[float]] = defaultdict(list)
     for match in matches:
-        if not match.skipped and match.score != 0.5:
+        if match.score != 0.5:
             first = min(match.first, match.second) == match.first
             answers[frozenset((match.first, match.second))].append(match.score if first else 1 - match.score)
     pairs = [(a > 0.5) == (b > 0.5) for of in answers.values() for a, b in itertools.combinations(of, 2)]

@@ -23,7 +23,6 @@ from engine.domain.discovery.hypotheses import (
     Hypothesis,
     HypothesisReview,
     Mark,
-    Match,
     Standing,
     Status,
     TestVerdict,
@@ -43,7 +42,7 @@ class Rated:
     ids: list[str]
     ratings: Ratings
     contests: list[Contest]
-    """What judges said, also what they failed to say (weight 0), on places in `ids`."""
+    """What judges said, and what they failed to say (weight 0), on places in `ids`."""
     competing: list[int]
     clusters: list[int]
     verdicts: dict[str, TestVerdict]
@@ -71,7 +70,7 @@ def rated(view: TournamentView) -> Rated | None:
         return None
     ids = [one.id for one in kept]
     place = {name: at for at, name in enumerate(ids)}
-    judged = _judged(view.matches, into, place)
+    judged = _judged(view, into, place)
     said = verdicts_of(view, into)
     contests = [*judged, *_votes(view.marks, into, place), *_of_verdicts(view, into, said, place)]
     parents = [
@@ -148,6 +147,22 @@ def newest_marks(marks: Sequence[Mark], kind: str) -> dict[str, int]:
     return {mark.hypothesis: mark.value for mark in marks if mark.kind == kind}
 
 
+def key_of_match(number: int) -> str:
+    """Return the key under which a judge is asked for a comparison."""
+    return f"match {number}"
+
+
+def unjudged(view: TournamentView) -> list[tuple[int, str, str]]:
+    """Return number and both sides of the pairs that were drawn and have no result: not asked about yet, or failed."""
+    judged = {match.number for match in view.matches}
+    return [
+        (number, *pair)
+        for batch in view.drawn
+        for number, pair in enumerate(batch.pairs, start=batch.number)
+        if number not in judged
+    ]
+
+
 def verdicts_of(view: TournamentView, into: Mapping[str, str]) -> dict[str, TestVerdict]:
     """Return what tests say of each hypothesis, all of the tournament together at its error rate."""
     evidence = gathered(view.tests, into)
@@ -185,12 +200,14 @@ def _statuses(view: TournamentView, into: Mapping[str, str]) -> dict[str, Status
     }
 
 
-def _judged(matches: Sequence[Match], into: Mapping[str, str], place: Mapping[str, int]) -> list[Contest]:
+def _judged(view: TournamentView, into: Mapping[str, str], place: Mapping[str, int]) -> list[Contest]:
+    said = [(one.number, one.first, one.second, one.score, one.weight) for one in view.matches]
+    said += [(*pair, 0.5, 0.0) for pair in unjudged(view)]
     found: list[Contest] = []
-    for match in sorted(matches, key=lambda one: one.number):
-        first, second = (place.get(into.get(name, ""), -1) for name in (match.first, match.second))
+    for _, one, other, score, weight in sorted(said):
+        first, second = (place.get(into.get(name, ""), -1) for name in (one, other))
         if first >= 0 and second >= 0 and first != second:
-            found.append(Contest(first, second, match.score, 0.0 if match.skipped else match.weight))
+            found.append(Contest(first, second, score, weight))
     return found
 
 

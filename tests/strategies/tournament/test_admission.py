@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tournament_room import AIMS, Simulated, cast_of, played
 
-from engine.domain.discovery.hypotheses import Aims, Bounds
+from engine.domain.discovery.hypotheses import Aims, AssertedLink, Bounds
 from engine.errors import UserError
 from engine.strategies.tournament.admission import admitted, expected
 
@@ -72,3 +72,24 @@ def test_no_tournament_takes_more_calls_than_was_said(hypotheses: int, iteration
     calls = played(cast_of(roles), bounds).ledger.state.calls
     assert calls <= said.total
     assert calls >= said.total - said.ranking
+
+
+def test_what_models_are_asked_beside_the_roles_is_said_before_the_start() -> None:
+    read: list[str] = []
+
+    def reads(text: str) -> str:
+        read.append(text)
+        return ""
+
+    def asserted(text: str) -> list[AssertedLink]:
+        read.append(f"claims of {text}")
+        return []
+
+    roles = Simulated(method="graph")
+    cast = cast_of(roles, refuses=reads, asserted=asserted, spent=lambda: (len(roles.calls) + len(set(read)), 0.0))
+    aims = AIMS.model_copy(update={"seeds": ["Hypoxia is worth 1", "Insulin is worth 2"]})
+    bounds = Bounds(hypotheses=4, iterations=2, evolve=2, concurrency=1)
+    said = expected(admitted(aims, cast), bounds, cast)
+    calls = played(cast, bounds, aims=aims).ledger.state.calls
+    assert said.total - said.ranking <= calls <= said.total
+    assert len(set(read)) == said.checks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tournament_room import Simulated, cast_of, played, table_of
 
-from engine.domain.discovery.hypotheses import Bounds, Match
+from engine.domain.discovery.hypotheses import Bounds, Drawn
 from engine.strategies.tournament.history import over_comparisons
 from engine.strategies.tournament.standings import standings
 
@@ -39,10 +39,10 @@ def test_a_point_knows_nothing_of_what_came_later(view):
         assert {one.hypothesis for one in order} == {one.id for one in view.hypotheses if one.at <= when}
 
 
-def test_what_has_no_result_is_no_comparison(view):
+def test_what_was_drawn_and_has_no_result_is_no_comparison(view):
     last = view.matches[-1]
-    failed = Match(number=last.number + 1, first=last.first, second=last.second, score=0.5, skipped="It failed.")
-    with_it = view.model_copy(update={"matches": [*view.matches, failed]})
+    failed = Drawn(number=last.number + 1, pairs=[(last.first, last.second)])
+    with_it = view.model_copy(update={"drawn": [*view.drawn, failed]})
     assert [count for count, _ in over_comparisons(with_it)] == [count for count, _ in over_comparisons(view)]
 
 

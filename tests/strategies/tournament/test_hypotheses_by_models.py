@@ -31,6 +31,7 @@ from engine.strategies.tournament.roles import Drafted, Guidance, ItemFailed
 GOAL = Aims(goal="find drugs for psoriasis")
 ONE = {
     "text": "Vedolizumab lowers psoriasis by keeping ITGA4 cells out of the skin.",
+    "asserts": [{"subject": "Vedolizumab", "relation": "treats", "object": "psoriasis", "through": ["ITGA4"]}],
     "explanation": "It blocks ITGA4.",
     "experiment": "Treat a mouse model and count cells in the skin.",
     "predictions": [{"says": "Fewer cells enter.", "contradicted_by": "As many cells enter."}],
@@ -264,6 +265,26 @@ def test_a_rewritten_hypothesis_names_its_parents_and_differs_from_them(cast):
         made.roles.evolver.evolve(GOAL, Guidance(), [A], "combine", 0)
     with pytest.raises(ItemFailed):
         made.roles.evolver.evolve(GOAL, Guidance(), [], "ground", 0)
+
+
+def test_the_rewriter_is_shown_reviews_and_look_ups_of_its_parents_and_the_last_lessons(cast):
+    made, models = cast({"tool": "statements_of", "first": "psoriasis"}, {"tool": ""}, drafts(), ONE)
+    (parent,) = made.roles.makers[1].make(GOAL, Guidance(), 1, 0)
+    parent = parent.hypothesis.model_copy(update={"id": "p"})
+    assert "Natalizumab treats psoriasis" in parent.transcript
+    scores = dict.fromkeys(CRITERIA, 4)
+    reviews = [
+        HypothesisReview(hypothesis="p", scores=scores, summary="It is vague.", advice="Name the cell."),
+        HypothesisReview(hypothesis="q", scores=scores, summary="Of another."),
+    ]
+    lessons = MetaReview(round=1, summary="So far.", **{**LESSONS, "recommendations": ["Look at the skin."]})
+    guidance = Guidance(reviews=reviews, meta_review=lessons)
+    with pytest.raises(ItemFailed, match="repeats"):
+        made.roles.evolver.evolve(GOAL, guidance, [parent], "ground", 0)
+    shown = models.asked[-1]
+    for text in ("It is vague.", "Name the cell.", "Natalizumab treats psoriasis", "Look at the skin."):
+        assert text in shown
+    assert "Of another." not in shown
 
 
 LESSONS = {name: ["A sentence."] for name in ("strengths", "weaknesses", "recurring_themes", "gaps", "recommendations")}

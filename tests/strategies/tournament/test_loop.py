@@ -10,6 +10,7 @@ from tournament_room import AIMS, Killed, Simulated, cast_of, idea, played, tabl
 from engine.domain.discovery.hypotheses import Bounds, Match
 from engine.domain.events import EngineEvent
 from engine.errors import BudgetSpent, ModelTimedOut
+from engine.strategies.tournament.exporting import markdown
 from engine.strategies.tournament.loop import play
 from engine.strategies.tournament.roles import ItemFailed
 from engine.strategies.tournament.running import complete
@@ -168,7 +169,10 @@ def test_a_judge_that_fails_costs_no_tournament(judge: type[Simulated], why: str
     assert why in view.tournament.stopped_by
     assert view.says[0].startswith("Nothing was compared yet")
     assert view.tournament.calls == len(roles.calls)
-    assert all(one.skipped and why in one.skipped for one in view.matches)
+    assert not view.matches
+    left_out = [one for one in view.skipped if one.stage == "ranking"]
+    assert len(left_out) == len([call for call in roles.calls if call.startswith("judge")])
+    assert all(why in one.why and " against " in one.what for one in left_out)
     # The order is that of the reviews.
     by_id = {one.id: one for one in view.hypotheses}
     first, last = view.standings[0], view.standings[-1]
@@ -177,8 +181,29 @@ def test_a_judge_that_fails_costs_no_tournament(judge: type[Simulated], why: str
 
 def test_a_pair_that_failed_is_not_at_once_asked_again() -> None:
     view = played(cast_of(AlwaysFails()), SMALL).ledger.view()
-    pairs = [frozenset((one.first, one.second)) for one in view.matches[:6]]
-    assert len(set(pairs)) == len(pairs)
+    pairs = [frozenset(pair) for batch in view.drawn for pair in batch.pairs][:6]
+    assert len(set(pairs)) == len(pairs) == 6
+
+
+def test_a_comparison_that_failed_is_left_out_and_made_up_for() -> None:
+    class Sometimes(Simulated):
+        def judge(self, aims, guidance, first, second, reviews):
+            if len(self.calls) % 3 == 0:
+                self.count("judge " + str(len(self.calls)))
+                raise ModelTimedOut("No answer came.")
+            return super().judge(aims, guidance, first, second, reviews)
+
+    told: list[EngineEvent] = []
+    table = played(cast_of(Sometimes()), SMALL.model_copy(update={"iterations": 0}), emit=told.append)
+    view = complete(table.ledger.view())
+    failed = [one for one in view.skipped if one.stage == "ranking"]
+    assert failed
+    assert len(view.matches) == 18  # three for each of six, those that failed not counted among them
+    assert view.tournament.stopped_by == "All 18 comparisons were made that its bounds allow."
+    assert sum(one.matches for one in view.standings) == 2 * 18
+    assert sum(bool(getattr(event, "skipped", "")) for event in told) == len(failed)
+    assert f"- ranking: {failed[0].what}: No answer came." in markdown(view)
+    assert f"{len(failed)} items could not be made" in view.says[-1]
 
 
 def test_every_role_may_fail() -> None:

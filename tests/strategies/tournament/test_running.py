@@ -162,11 +162,30 @@ def test_nobody_reaches_the_tournament_of_another(room: Room) -> None:
             act()
 
 
+def test_whatever_a_model_is_asked_counts_for_the_tournament_it_is_for(room: Room) -> None:
+    asked: list[str] = []
+
+    def cast(tournament_id: str, _: object) -> Any:
+        def refuses(text: str) -> str:
+            asked.append(tournament_id)
+            return ""
+
+        return cast_of(Simulated(), evolver=None, refuses=refuses, spent=lambda: (asked.count(tournament_id), 0.0))
+
+    room.all.cast_of = cast
+    found = room.all.run(AIMS, BOUNDS)
+    room.all.wait(found, 10)
+    assert set(asked) == {found}
+    assert room.all.state(found).calls == len(asked) == 5  # the goal, and what was made
+    room.all.add(found, "My own idea is worth 9")
+    assert room.all.state(found).calls == len(asked) == 6
+
+
 def test_what_goes_wrong_outside_a_role_ends_in_the_state(room: Room) -> None:
     for failure, status in ((EngineError("No room."), "paused"), (ValueError("odd"), "failed")):
 
-        def cast(tournament_id: str, _: object, failure: Exception = failure) -> Any:
-            if tournament_id:
+        def cast(_: str, cancel: object, failure: Exception = failure) -> Any:
+            if cancel is not None:  # at work, not at its admission
                 raise failure
             return cast_of(Simulated())
 

@@ -183,6 +183,9 @@ def test_no_two_winners_are_one_idea() -> None:
     clusters = [Clusters(number=0, of={"a": 1, "b": 1, "c": 2, "d": 2})]
     view = complete(view_of(matches=matches, clusters=clusters))
     assert [one.hypothesis for one in best_of_each_idea(view, 3)] == ["a", "c"]
+    for document in (markdown(view), aims_page(view)):  # and the second of each is not left out without a word
+        near = [line for line in document.splitlines() if line.startswith("Nearly the same idea")]
+        assert [line.partition("only: ")[2].split()[0] for line in near] == ["b", "d"]
 
 
 def test_words_of_a_model_are_called_unchecked_in_documents() -> None:

@@ -64,11 +64,18 @@ class LinkKind:
     """
 
     claim: str
+    relation: EdgeType
+    """What it asserts as an edge."""
     known: Edges
     """Edges that say so already: the hypothesis would be trivial."""
     prediction: str
     contradicted: str
     experiment: str
+
+    @property
+    def claims(self) -> Edges:
+        """Edges that say what it claims; `known` has for a drug also those that say it does harm."""
+        return self.known - {EdgeType.CONTRAINDICATED_FOR, EdgeType.CAUSES} if self.relation in TREATS else self.known
 
 
 _MODEL_TEST = (
@@ -82,6 +89,7 @@ _EXPRESSION_TEST = (
 KINDS: dict[tuple[NodeType, NodeType], LinkKind] = {
     (DRUG, DISEASE): LinkKind(
         "{s} could be of use against {o}",
+        EdgeType.TREATS,
         TREATS | {EdgeType.PALLIATES, EdgeType.CONTRAINDICATED_FOR, EdgeType.CAUSES},
         "In a model of {o}, disease activity is lower with {s} than with vehicle[, and the effect needs {v}|].",
         "Disease activity with {s} is not lower than with vehicle[, or it is just as low without {v}|].",
@@ -89,6 +97,7 @@ KINDS: dict[tuple[NodeType, NodeType], LinkKind] = {
     ),
     (GENE, DISEASE): LinkKind(
         "{s} takes part in {o}",
+        EdgeType.ASSOCIATED_WITH,
         ASSOCIATED | CAUSES | MARKS,
         "The expression of {s} differs between patients with {o} and controls, and changing it in a cell model of {o} "
         "changes what the disease does there.",
@@ -97,6 +106,7 @@ KINDS: dict[tuple[NodeType, NodeType], LinkKind] = {
     ),
     (DISEASE, DISEASE): LinkKind(
         "{s} and {o} share a cause",
+        EdgeType.RESEMBLES,
         ALIKE,
         "[{v} is changed more in patients who have both {s} and {o} than in those who have one of them, and more in "
         "these than in controls.|People with {s} have {o} more often than others of their age and sex.]",
@@ -108,6 +118,7 @@ KINDS: dict[tuple[NodeType, NodeType], LinkKind] = {
     ),
     (DRUG, GENE): LinkKind(
         "{s} acts on {o}",
+        EdgeType.TARGETS,
         TARGET | EITHER,
         "The activity of {o} changes with the dose of {s}.",
         "The activity of {o} is the same at all doses of {s} that cells survive.",
@@ -115,6 +126,7 @@ KINDS: dict[tuple[NodeType, NodeType], LinkKind] = {
     ),
     (GENE, PATHWAY): LinkKind(
         "{s} takes part in {o}",
+        EdgeType.INVOLVED_IN,
         INVOLVED,
         "Loss of {s} changes the output of {o}.",
         "The output of {o} is the same without {s}.",
@@ -122,6 +134,7 @@ KINDS: dict[tuple[NodeType, NodeType], LinkKind] = {
     ),
     (GENE, GENE): LinkKind(
         "{s} and {o} work together",
+        EdgeType.INTERACTS_WITH,
         PARTNER | REGULATES | COVARIES,
         "Loss of {s} changes the activity of {o}.",
         "The activity of {o} is the same without {s}.",
@@ -129,6 +142,7 @@ KINDS: dict[tuple[NodeType, NodeType], LinkKind] = {
     ),
     (DISEASE, SYMPTOM): LinkKind(
         "{o} belongs to {s}",
+        EdgeType.PRESENTS,
         PRESENTS,
         "{o} is more frequent in patients with {s} than in matched controls.",
         "{o} is no more frequent in patients with {s} than in matched controls.",
@@ -136,6 +150,7 @@ KINDS: dict[tuple[NodeType, NodeType], LinkKind] = {
     ),
     (GENE, CELL): LinkKind(
         "{s} matters in {o}",
+        EdgeType.EXPRESSED_IN,
         MARKS | {EdgeType.EXPRESSED_IN},
         "{s} is expressed more in {o} than in neighbouring cell types.",
         "{s} is expressed no more in {o} than elsewhere.",

@@ -7,16 +7,22 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from engine.domain.discovery.hypotheses import EvidenceItem, Hypothesis
-from engine.domain.knowledge import Edge
+from engine.domain.knowledge import Edge, Mention
 from engine.knowledge.graph.view import GraphView
 from engine.knowledge.service import KnowledgeBase
+from engine.strategies.tournament.bridges.asserted import (
+    READ,
+    LinkInGraph,
+    in_graph,
+    read_links,
+    says_little_else,
+    weighed,
+)
 from engine.strategies.tournament.bridges.goal import LEAST_LINK
 from engine.strategies.tournament.bridges.ideas import IdeaFinder, LinkIdea
 from engine.strategies.tournament.bridges.patterns import KINDS, LinkKind, proper
-from engine.strategies.tournament.bridges.wording import chain
-
-_READ = 4_000
-"""Characters of a hypothesis that are read for what it names."""
+from engine.strategies.tournament.bridges.written import BUILT_IN
+from engine.text.prose import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +30,35 @@ class GraphPlace:
     """A hypothesis in the graph."""
 
     entities: tuple[int, ...] = ()
-    """Numbers of what it speaks of, subject and object first."""
+    """Numbers of what it speaks of, subject and object first where it links two."""
+    links: tuple[LinkInGraph, ...] = ()
+    """What it asserts."""
+    unread: str = ""
+    """Why the graph cannot be asked whether it states that, "" where it can."""
+    whole: bool = False
+    """Whether it asserts one link and says nothing beyond."""
     kind: LinkKind | None = None
-    """What a hypothesis on these two claims, None where no pattern is known for them."""
+    """What a hypothesis on its subject and object claims, None where no pattern is known for it."""
     idea: LinkIdea | None = None
     """What patterns say of the two."""
-    known: str = ""
-    """The statement that says it already."""
     true: tuple[EvidenceItem, ...] = ()
     """Evidence whose paths are in the graph, or that is no path."""
     untrue: tuple[EvidenceItem, ...] = ()
+
+    @property
+    def stated(self) -> str:
+        """What edges state already of what it asserts, in words."""
+        return listed(list(dict.fromkeys(link.stated for link in self.links if link.stated)))
+
+    @property
+    def known(self) -> str:
+        """The statement that says already all that it says."""
+        return self.stated if self.whole else ""
+
+    @property
+    def opposed(self) -> str:
+        """Why it is not so, where edges state the opposite of a link that it asserts."""
+        return next((link.opposed for link in self.links if link.opposed), "")
 
     def speaking(self, which: str) -> list[EvidenceItem]:
         """Return the true evidence `for` or `against` it."""
@@ -65,28 +90,67 @@ class Placing:
 
     def _placed(self, one: Hypothesis, finder: IdeaFinder) -> GraphPlace:
         view = finder.view
-        entities = tuple(self.entities(one, view))
-        true = tuple(item for item in one.support if is_true(item, view))
-        untrue = tuple(item for item in one.support if item not in true)
-        pair = _pair(view, entities)
-        if pair is None:
-            return GraphPlace(entities, true=true, untrue=untrue)
-        kind = KINDS.get((view.nodes.node_type(pair[0]), view.nodes.node_type(pair[1])))
-        idea = finder.one(*pair) if kind is not None else None
-        edges = view.edges.full(view.rows_between(*pair))
-        stated = [edge for edge in edges if kind is not None and edge.type in kind.known]
-        rest = tuple(number for number in entities if number not in pair)
-        known = chain(view, stated[:1]) if stated and not _is_of_mechanism(one) else ""
-        return GraphPlace((*pair, *rest), kind, idea, known, true, untrue)
+        mentions = [m for m in self.knowledge.entities.link(one.text[:READ]) if m.score >= LEAST_LINK]
+        # What rules make says in words what no edge can say, or says itself what it asserts: it is not read.
+        ours = one.by == BUILT_IN and not one.asserts
+        asserted = one.asserts if one.asserts or ours else read_links(one.text, self.knowledge)
+        support = one.support if ours else weighed(one.support, asserted, self.knowledge)
+        true = tuple(item for item in support if is_true(item, view))
+        links = tuple(in_graph(link, view) for link in asserted)
+        entities = self._entities(one, mentions, view)
+        pair, kind = _claimed(links[0], view) if links else _pair(view, entities) if ours else (None, None)
+        steps = [view.nodes.number(name) for link in asserted for name in (link.subject, *link.through, link.object)]
+        return GraphPlace(
+            entities=tuple(dict.fromkeys(n for n in (*(pair or ()), *entities, *steps) if n >= 0)),
+            links=links,
+            unread="" if ours else _unread(links),
+            whole=len(links) == 1 and not links[0].link.through and _says_no_more(one, links[0], mentions),
+            kind=kind,
+            idea=finder.one(*pair) if pair is not None and kind is not None else None,
+            true=true,
+            untrue=tuple(item for item in support if item not in true),
+        )
 
-    def entities(self, one: Hypothesis, view: GraphView) -> list[int]:
+    def _entities(self, one: Hypothesis, mentions: Sequence[Mention], view: GraphView) -> list[int]:
         """Return what a hypothesis speaks of: what its maker said, or else what its text names."""
         given = [view.nodes.number(entity) for entity in one.entities]
         if any(number >= 0 for number in given):
-            return list(dict.fromkeys(number for number in given if number >= 0))
-        mentions = self.knowledge.entities.link(one.text[:_READ])
-        linked = [view.nodes.number(m.node.id) for m in mentions if m.score >= LEAST_LINK]
-        return list(dict.fromkeys(number for number in linked if number >= 0))
+            return given
+        return [view.nodes.number(mention.node.id) for mention in mentions]
+
+
+def _claimed(one: LinkInGraph, view: GraphView) -> tuple[tuple[int, int] | None, LinkKind | None]:
+    """Return subject and object of a link, and the kind of hypothesis that claims it, None for another relation."""
+    if not one.known:
+        return None, None
+    a, b = one.subject, one.object
+    if not proper(view.nodes.node_type(a), view.nodes.node_type(b)):
+        a, b = b, a
+    kind = KINDS.get((view.nodes.node_type(a), view.nodes.node_type(b)))
+    fits = kind is not None and one.link.relation in kind.claims and not one.link.denied
+    return (a, b), kind if fits else None
+
+
+def _unread(links: Sequence[LinkInGraph]) -> str:
+    if not links:
+        return "what it claims was not read with confidence"
+    missing = [
+        name
+        for one in links
+        for name, number in ((one.link.subject, one.subject), (one.link.object, one.object))
+        if number < 0
+    ]
+    return f"the graph has no {listed(list(dict.fromkeys(missing)))}" if missing else ""
+
+
+def _says_no_more(one: Hypothesis, link: LinkInGraph, mentions: Sequence[Mention]) -> bool:
+    """Say whether a text names nothing beside the two that it links, and says little else of them.
+
+    What rules word is known to claim the link and no more, with a reason that names what lies between.
+    """
+    ends = {link.link.subject, link.link.object}
+    named = {mention.node.id for mention in mentions}
+    return one.by == BUILT_IN or (named <= ends and says_little_else(one.text, mentions))
 
 
 def is_true(item: EvidenceItem, view: GraphView) -> bool:
@@ -108,18 +172,13 @@ def edges_in(item: EvidenceItem, view: GraphView) -> list[Edge]:
     return found
 
 
-def _pair(view: GraphView, entities: Sequence[int]) -> tuple[int, int] | None:
-    """Return subject and object: the first two for which a claim is known, in the order that it names them."""
-    pairs = [(a, b) for place, a in enumerate(entities) for b in entities[place + 1 :]]
-    for a, b in pairs:
-        types = view.nodes.node_type(a), view.nodes.node_type(b)
-        if types in KINDS:
-            return a, b
-        if not proper(*types):
-            return b, a
-    return None
-
-
-def _is_of_mechanism(one: Hypothesis) -> bool:
-    """Say whether a hypothesis speaks of what lies between two things: that these are linked may then be known."""
-    return " through " in one.text.partition(":")[0] or one.text.startswith("The ")
+def _pair(view: GraphView, entities: Sequence[int]) -> tuple[tuple[int, int] | None, LinkKind | None]:
+    """Return the first two entities between which paths of a known kind are looked for, and that kind."""
+    for place, a in enumerate(entities):
+        for b in entities[place + 1 :] if a >= 0 else ():
+            one, other = view.nodes.node_type(a), view.nodes.node_type(b)
+            if b >= 0 and (one, other) in KINDS:
+                return (a, b), KINDS[one, other]
+            if b >= 0 and not proper(one, other):
+                return (b, a), KINDS.get((other, one))
+    return None, None

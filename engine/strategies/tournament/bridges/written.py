@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.domain.discovery.hypotheses import EvidenceItem, Hypothesis, Prediction
+from engine.domain.discovery.hypotheses import AssertedLink, EvidenceItem, Hypothesis, Prediction
 from engine.domain.knowledge import NodeType
 from engine.knowledge.graph.view import GraphView
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
@@ -40,7 +40,8 @@ class IdeaWriter:
             "{s} affects {o} through " if kind is not KINDS[DISEASE, DISEASE] else "{s} and {o} go together through "
         )
         means = filled(idea.lead.pattern.means, self.view, idea.lead.nodes)
-        return self._written(idea, opened(f"{filled(claim, self.view, idea.lead.nodes)}{joint}: {means}."), kind)
+        text = opened(f"{filled(claim, self.view, idea.lead.nodes)}{joint}: {means}.")
+        return self._written(idea, text, kind, through=idea.via)
 
     def contradiction(self, one: Contradiction) -> Hypothesis:
         """Return the hypothesis that would resolve statements that disagree."""
@@ -92,7 +93,12 @@ class IdeaWriter:
         types = self.view.nodes.node_type(idea.subject), self.view.nodes.node_type(idea.object)
         return KINDS[types]
 
-    def _written(self, idea: LinkIdea, text: str, kind: LinkKind) -> Hypothesis:
+    def asserted(self, kind: LinkKind, subject: int, object_: int, through: Sequence[int] = ()) -> AssertedLink:
+        """Return what a hypothesis of a kind asserts."""
+        a, b, *via = map(self.view.nodes.id, (subject, object_, *through))
+        return AssertedLink(subject=a, relation=kind.relation, object=b, through=via)
+
+    def _written(self, idea: LinkIdea, text: str, kind: LinkKind, through: Sequence[int] = ()) -> Hypothesis:
         nodes = idea.lead.nodes
         support = [self.evidence(way) for way in idea.ways] + [self.evidence(w, against=True) for w in idea.against]
         told = [item.says.removesuffix(".") for item in support if item.speaks == "for"]
@@ -114,5 +120,6 @@ class IdeaWriter:
             support=support,
             predictions=self.predictions(kind, nodes),
             entities=[self.view.nodes.id(number) for number in (idea.subject, idea.object, *idea.via)],
+            asserts=[self.asserted(kind, idea.subject, idea.object, through)],
             by=BUILT_IN,
         )

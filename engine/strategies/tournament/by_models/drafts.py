@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from engine.domain.base import Value
-from engine.domain.discovery.hypotheses import EvidenceItem, Hypothesis, Method, Prediction
+from engine.domain.discovery.hypotheses import AssertedLink, EvidenceItem, Hypothesis, Method, Prediction
+from engine.domain.knowledge import BIOLOGY, EdgeType
+from engine.strategies.tournament.bridges.asserted import weighed
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
+from engine.strategies.tournament.bridges.goal import LEAST_LINK
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.bridges.written import IdeaWriter
 from engine.strategies.tournament.roles import ItemFailed
@@ -29,10 +32,28 @@ class ModelPrediction(Value):
     contradicted_by: str = Field(min_length=1, max_length=1_000)
 
 
+class ModelLink(Value):
+    """What a hypothesis asserts, in the names of its text."""
+
+    subject: str = Field(min_length=1, max_length=200, description="The one that acts.")
+    relation: EdgeType = Field(description="How it acts, with its sign where it has one.")
+    object: str = Field(min_length=1, max_length=200)
+    denied: bool = Field(default=False, description="True when it is asserted not to be so.")
+    through: list[str] = Field(default=[], max_length=6, description="What lies between, in order, by its mechanism.")
+
+    @field_validator("relation")
+    @classmethod
+    def _of_biology(cls, relation: EdgeType) -> EdgeType:
+        if relation not in BIOLOGY:
+            raise ValueError(f"a hypothesis has one of these relations: {', '.join(sorted(BIOLOGY))}")
+        return relation
+
+
 class ModelHypothesis(Value):
     """A hypothesis as a model writes it."""
 
     text: str = Field(min_length=1, max_length=1_500, description="One or two plain sentences that can be wrong.")
+    asserts: list[ModelLink] = Field(default=[], max_length=4, description="Each link that the text claims as new.")
     explanation: str = Field(default="", max_length=6_000, description="The mechanism in steps.")
     experiment: str = Field(default="", max_length=3_000)
     predictions: list[ModelPrediction] = Field(min_length=1, max_length=5)
@@ -70,7 +91,7 @@ class DraftKeeper:
             method: how it came about.
             texts: the literature that quotes must stand in.
             before: texts of hypotheses that it must not repeat.
-            transcript: the debate.
+            transcript: the debate, or the look-ups.
 
         Raises:
             ItemFailed: when it says what one before says.
@@ -85,6 +106,7 @@ class DraftKeeper:
             experiment=draft.experiment.strip(),
             method=method,
             predictions=[Prediction(says=p.says, contradicted_by=p.contradicted_by) for p in draft.predictions],
+            asserts=self._asserted(draft, text),
             by=model,
             transcript=transcript,
         )
@@ -94,13 +116,33 @@ class DraftKeeper:
         against = place.idea.against if place.idea is not None else ()
         support = [writer.evidence(way) for way in ways] + [writer.evidence(way, against=True) for way in against]
         own = writer.own_test(place.entities, text)
+        asserts = [link.link for link in place.links]
         return one.model_copy(
             update={
-                "support": [*support, *quoted(draft.quotes, texts)],
+                "support": weighed([*support, *quoted(draft.quotes, texts)], asserts, self.placing.knowledge),
+                "asserts": asserts,
                 "entities": [view.nodes.id(number) for number in place.entities],
                 "predictions": [*one.predictions, *own],
             }
         )
+
+    def _asserted(self, draft: ModelHypothesis, text: str) -> list[AssertedLink]:
+        """Return what a draft asserts with the ids of the graph; a name that it has not stays a name."""
+        entities = self.placing.knowledge.entities
+        names = {name.strip() for link in draft.asserts for name in (link.subject, *link.through, link.object)}
+        ids = {m.text.casefold(): m.node.id for m in entities.link(text) if m.score >= LEAST_LINK} if names else {}
+        others = entities.ids([name for name in names if name.casefold() not in ids])
+
+        def known(name: str) -> str:
+            return ids.get(name.strip().casefold()) or others.get(name.strip(), name.strip())
+
+        return [
+            AssertedLink(
+                subject=known(link.subject), relation=link.relation, object=known(link.object), denied=link.denied,
+                through=[known(name) for name in link.through if name.strip()],
+            )
+            for link in draft.asserts
+        ]  # fmt: skip
 
 
 def quoted(quotes: Sequence[str], texts: Sequence[str]) -> list[EvidenceItem]:

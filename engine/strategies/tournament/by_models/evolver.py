@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.domain.discovery.hypotheses import Aims, EvidenceItem, Evolution, Hypothesis
+from engine.knowledge.claims.relations import told_possible
+from engine.strategies.tournament.bridges.asserted import weighed
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.by_models import shown
@@ -53,8 +55,10 @@ class ModelEvolver:
             literature=shown.literature(aims, guidance),
             lessons=shown.lessons(guidance.meta_review),
             exists=shown.existing(guidance),
-            parents=shown.numbered(parents),
+            parents=shown.numbered(parents, guidance.reviews),
+            looked_up=shown.look_ups(parents),
             how=HOW[how],
+            relations=told_possible(),
         )
         keeper = DraftKeeper(self.placing, self.at_hand(aims))
         before = [*guidance.avoid, *(one.text for one in parents)]
@@ -63,7 +67,7 @@ class ModelEvolver:
         update = {
             "evolution": how,
             "parents": [one.id for one in parents],
-            "support": _with_own(made, parents),
+            "support": weighed(_with_own(made, parents), made.asserts, self.placing.knowledge),
         }
         return Drafted(hypothesis=made.model_copy(update=update), calls=1)
 

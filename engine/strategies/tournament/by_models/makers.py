@@ -10,6 +10,7 @@ from pydantic import Field
 from engine.domain.base import Value
 from engine.domain.discovery.hypotheses import Aims, Method
 from engine.errors import ModelUnavailable
+from engine.knowledge.claims.relations import told_possible
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.by_models import shown
@@ -102,15 +103,15 @@ class ModelMaker:
             literature=shown.literature(aims, guidance),
             count=str(count),
             number=label,
+            relations=told_possible(),
         )
         keeper, exists = DraftKeeper(self.placing, self.at_hand(aims)), [*guidance.avoid]
         made: list[Drafted | ItemFailed] = []
         texts = [*aims.literature, guidance.literature]
-        debate = material if self.method == "debate" else ""
         for draft in said.value.hypotheses[:count]:
             spent = 0 if made else calls + 1
             try:
-                one = keeper.kept(draft, said.model, self.method, texts=texts, before=exists, transcript=debate)
+                one = keeper.kept(draft, said.model, self.method, texts=texts, before=exists, transcript=material)
             except ItemFailed as failed:
                 made.append(ItemFailed(failed.message, details={"calls": spent}))
                 continue

@@ -44,14 +44,31 @@ class TournamentAsks:
             ModelUnavailable: when nobody can be asked, or a budget is spent.
         """
         system, user = load_prompt(prompt).filled(**values)
-        with self._lock:
-            self.calls += 1
         try:
-            return self.models.ask(role, system, user, answer, purpose=purpose, run_id=self.run_id)
+            return self.put(role, system, user, answer, purpose)
         except _OF_THE_ITEM as err:
             raise ItemFailed(f"To {purpose}, the model gave no answer that fits: {err.message}") from err
         except ValidationError as err:
             raise ItemFailed(f"To {purpose}, the model gave no answer that fits.") from err
+
+    def put(self, role: Role, system: str, user: str, answer: type[Answer], purpose: str) -> ModelAnswer[Answer]:
+        """Return an answer of a type to a question in its final form; failures come as they are."""
+        with self._lock:
+            self.calls += 1
+        return self.models.ask(role, system, user, answer, purpose=purpose, run_id=self.run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class AsksOfTournament:
+    """The models of a tournament as agents of the house ask them (`Asks`): what they ask is counted for it, too."""
+
+    asks: TournamentAsks
+
+    def ask(
+        self, role: Role, system: str, user: str, answer: type[Answer], *, purpose: str, run_id: str = ""
+    ) -> ModelAnswer[Answer]:
+        """Return an answer of a type; see `Asks`. The tournament stands in the place of a run."""
+        return self.asks.put(role, system, user, answer, purpose)
 
 
 class HasBehind(Protocol):

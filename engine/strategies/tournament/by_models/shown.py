@@ -9,8 +9,8 @@ from engine.strategies.tournament.roles import Guidance
 from engine.text.prose import one_line
 
 MOST_EVIDENCE, MOST_EXISTING = 8, 40
-LONGEST, LONGEST_TEXTS = 1_200, 24_000
-"""Characters of one text, and of all literature together, that are shown."""
+LONGEST, LONGEST_TEXTS, LONGEST_LOOK_UPS = 1_200, 24_000, 8_000
+"""Characters of one text, of all literature together, and of all look-ups, that are shown."""
 
 
 def wishes(aims: Aims) -> str:
@@ -59,6 +59,13 @@ def numbered(hypotheses: Sequence[Hypothesis], reviews: Iterable[HypothesisRevie
     """Return hypotheses with numbers from 1, by which a model names them."""
     known = list(reviews)
     return "\n\n".join(f"Number {n}: {hypothesis(one, known)}" for n, one in enumerate(hypotheses, start=1))
+
+
+def look_ups(hypotheses: Sequence[Hypothesis]) -> str:
+    """Return what was looked up in the graph for hypotheses, by their numbers, as much of each as fits."""
+    found = [(n, one.transcript) for n, one in enumerate(hypotheses, start=1) if one.method == "tools"]
+    share = LONGEST_LOOK_UPS // max(1, len(found))
+    return "\n\n".join(f"For number {n}:\n{text.strip()[:share]}" for n, text in found if text.strip())
 
 
 def cut(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from engine.domain.discovery.hypotheses import Aims, EvidenceItem, Evolution, Hypothesis, Prediction
 from engine.domain.knowledge import EdgeType, NodeType
 from engine.errors import UserError
+from engine.strategies.tournament.bridges.asserted import weighed
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.bridges.goal import read_goal
 from engine.strategies.tournament.bridges.ideas import IdeaFinder, LinkIdea, PatternWay
@@ -51,7 +52,7 @@ class _Rewriting:
         """
         place = self.places[0]
         if place.kind is None:
-            raise ItemFailed("It names no two things of the graph between which a link could be claimed.")
+            raise ItemFailed("It asserts no link that paths of the graph could carry, or what it asserts was not read.")
         return place.entities[0], place.entities[1]
 
     def choose(self, ideas: Iterable[LinkIdea]) -> LinkIdea | None:
@@ -89,6 +90,10 @@ class RuleEvolver:
         if made.text.casefold() in said:
             raise ItemFailed(f"To {how.replace('_', ' ')} it gives what is there already.")
         update = {"id": "", "method": "evolved", "evolution": how, "parents": [p.id for p in parents], "by": BUILT_IN}
+        if not made.asserts:  # what was read of a parent that did not say it
+            update["asserts"] = [link.link for link in places[0].links]
+        if asserts := update.get("asserts", made.asserts):
+            update["support"] = weighed(made.support, asserts, self.placing.knowledge)
         return Drafted(hypothesis=made.model_copy(update=update))
 
 
@@ -152,6 +157,7 @@ def _combine(task: _Rewriting) -> Hypothesis:
         raise ItemFailed("The graph does not say by which gene or process each of the two acts.")
     vias = [task.name(way[0]) for way in ways]
     s, t, o = task.name(first), task.name(second), task.name(what)
+    kinds = ((a.kind, first, ways[0]), (b.kind, second, ways[1]))
     return Hypothesis(
         id="",
         text=f"{opened(s)} and {t} together have more effect in {o} than the sum of both, because they reach it by "
@@ -169,6 +175,7 @@ def _combine(task: _Rewriting) -> Hypothesis:
             )
         ],
         entities=[task.finder.view.nodes.id(n) for n in (first, what, second, *a.entities[2:3], *b.entities[2:3])],
+        asserts=[task.writer.asserted(kind, subject, what, way[:1]) for kind, subject, way in kinds],
     )
 
 

@@ -45,11 +45,10 @@ class RuleMetaReviewer:
         worst = min(means, key=lambda name: means[name], default="")
         texts = {one.id: one.text for one in hypotheses}
         best = texts.get(standings[0].hypothesis, "") if standings else ""
-        counted = [match for match in matches if not match.skipped]
-        ties = sum(match.confidence == "low" for match in counted)
+        ties = sum(match.confidence == "low" for match in matches)
         return MetaReview(
             round=round_,
-            summary=f"Hypotheses: {len(hypotheses)}, reviews: {len(reviews)}, comparisons: {len(counted)}, close ones: "
+            summary=f"Hypotheses: {len(hypotheses)}, reviews: {len(reviews)}, comparisons: {len(matches)}, close ones: "
             f"{ties}. {f'Ahead is: {best}' if best else 'None is ahead yet.'}",
             strengths=[_told(name, mean) for name, mean in means.items() if mean >= _STRONG] or ["None stands out."],
             weaknesses=[_told(name, mean) for name, mean in means.items() if mean <= _WEAK]

@@ -55,7 +55,7 @@ class RuleReviewer:
             "clarity": _clarity(one.text),
             "potential_impact": _impact(place, view),
         }
-        reflection, reason = self._reflection(one, place)
+        reflection, reason = _reflection(place)
         if reflection == "disproved":
             scored["scientific_soundness"] = (1, reason)
         worst = min(scored, key=lambda name: scored[name][0])
@@ -90,21 +90,18 @@ class RuleReviewer:
         ]  # fmt: skip
         return score, "; ".join(parts) + "."
 
-    def _reflection(self, one: Hypothesis, place: GraphPlace) -> tuple[Reflection, str]:
-        if one.method != "graph" and (denied := self._denied(one)):
-            return "disproved", denied
-        support = support_of(place)
-        if place.known:
-            return "already_explained", f"the graph states already that {place.known}."
-        if place.speaking("against") and support < _SUPPORTED:
-            return "other_explanations_likelier", place.speaking("against")[0].says
-        if support >= _SUPPORTED and place.idea is not None:
-            return "missing_piece", "several paths lead to it and nothing states it."
-        return "neutral", "the evidence neither carries it nor speaks against it."
 
-    def _denied(self, one: Hypothesis) -> str:
-        checked = self.placing.knowledge.claims.check(one.text[:4_000])
-        return next((claim.why for claim in checked.claims if claim.label == "contradicted"), "")
+def _reflection(place: GraphPlace) -> tuple[Reflection, str]:
+    if place.opposed:
+        return "disproved", place.opposed
+    support = support_of(place)
+    if place.known:
+        return "already_explained", f"the graph states already that {place.known}."
+    if place.speaking("against") and support < _SUPPORTED:
+        return "other_explanations_likelier", place.speaking("against")[0].says
+    if support >= _SUPPORTED and place.idea is not None and not place.stated:
+        return "missing_piece", "several paths lead to it and nothing states it."
+    return "neutral", "the evidence neither carries it nor speaks against it."
 
 
 ADVICE = {
@@ -140,8 +137,12 @@ def _soundness(place: GraphPlace) -> Scored:
 def _novelty(place: GraphPlace) -> Scored:
     if place.known:
         return 2, f"the graph states already that {place.known}."
+    if place.unread:
+        return 5, f"{place.unread}, so whether the graph states it is not known."
+    if place.stated:
+        return 5, f"the graph states that {place.stated}; whether what it says beyond that is new is not known."
     if place.kind is None:
-        return 5, "it names no two things between which the graph would state a link, so novelty is not known."
+        return 6, "the graph does not state it, and paths of no known kind could lead to it."
     if place.idea is None:
         return 9, "the graph neither states it nor has a path of a known kind to it."
     many = len({way.pattern.name for way in place.idea.ways})

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from engine.domain.discovery.hypotheses import Evolution, Hypothesis, Item, Skipped, TournamentView
+from engine.domain.discovery.hypotheses import Evolution, Hypothesis, Item, MakingPass, Skipped, TournamentView
 from engine.strategies.tournament.asking import RoundTable
+from engine.strategies.tournament.cast import Cast
 from engine.strategies.tournament.roles import Drafted, ItemFailed, Maker
 from engine.strategies.tournament.sameness import id_of, says_other
 from engine.strategies.tournament.stages.guiding import guidance
@@ -25,29 +26,48 @@ EVOLUTIONS: tuple[Evolution, ...] = (
 
 def make(table: RoundTable) -> None:
     """Have the hypotheses of the first round made: the user's own, then each maker's share, then what is missing."""
-    view = table.ledger.view()
-    _seed(table, view)
+    _seed(table, table.ledger.view())
     makers = table.cast.makers
-    wanted = table.ledger.state.bounds.hypotheses
-    shares = zip(makers, allocation(wanted, len(makers)), strict=True)
-    table.side_by_side(partial(_ask_maker, table), [part for share in shares for part in _parts(*share, "first")])
-    for maker in makers:  # one mode that finds less is made up for by the others
-        made = sum(one.method != "user" for one in table.ledger.view().hypotheses)
-        if made >= wanted:
+    first = _pass(table, 0)
+    shares = zip(makers, allocation(first.missing, len(makers)), strict=True)
+    _ask_makers(table, first, [part for share in shares for part in _parts(*share)])
+    for number, maker in enumerate(makers, start=1):  # one mode that finds less is made up for by the others
+        again = _pass(table, number)
+        if again.missing <= 0:
             break
-        table.side_by_side(partial(_ask_maker, table), _parts(maker, wanted - made, "again"))
+        _ask_makers(table, again, _parts(maker, again.missing))
+
+
+def _pass(table: RoundTable, number: int) -> MakingPass:
+    """Return what is asked for in a pass: what is missing when it begins, kept so that a restart finds it."""
+    view = table.ledger.view()
+    kept = next((one for one in view.passes if one.number == number), None)
+    if kept is not None:
+        return kept
+    made = sum(one.method != "user" for one in view.hypotheses)
+    new = MakingPass(
+        number=number,
+        missing=max(0, table.ledger.state.bounds.hypotheses - made),
+        known=[one.id for one in view.hypotheses],
+    )
+    table.ledger.keep(new)
+    return new
 
 
 AT_ONCE = ("graph",)
 """Makers that are asked for all theirs in one go, as the paths of a graph are walked once. The others, which take a
 model's time, are asked for each by itself with a seed of its own, side by side, so that none is lost with another."""
-_Part = tuple[Maker, int, str, int]
-"""Who is asked, for how many, in which pass, and the number of this asking in it."""
+_Part = tuple[Maker, int, int]
+"""Who is asked, for how many, and the number of this asking of the pass."""
 
 
-def _parts(maker: Maker, count: int, which: str) -> list[_Part]:
+def _parts(maker: Maker, count: int) -> list[_Part]:
     counts = [count] if maker.method in AT_ONCE and count else [1] * count
-    return [(maker, part, which, number) for number, part in enumerate(counts)]
+    return [(maker, part, number) for number, part in enumerate(counts)]
+
+
+def _ask_makers(table: RoundTable, of: MakingPass, parts: Sequence[_Part]) -> None:
+    table.side_by_side(partial(_ask_maker, table, of), parts)
 
 
 def allocation(count: int, makers: int) -> list[int]:
@@ -55,28 +75,27 @@ def allocation(count: int, makers: int) -> list[int]:
     return [count // makers + (at < count % makers) for at in range(makers)] if makers else []
 
 
-def own(text: str, *, by: str, at: str, round_: int = 0) -> Hypothesis:
-    """Return a user's hypothesis."""
-    return Hypothesis(id=id_of(text), text=text.strip(), method="user", by=by, at=at, round=round_)
+def own(text: str, cast: Cast, *, by: str, at: str, round_: int = 0) -> Hypothesis:
+    """Return a user's hypothesis, with what it is read to assert."""
+    asserts = list(cast.asserted(text))
+    return Hypothesis(id=id_of(text), text=text.strip(), method="user", asserts=asserts, by=by, at=at, round=round_)
 
 
 def _seed(table: RoundTable, view: TournamentView) -> None:
     state = table.ledger.state
     if state.aims.seeds and not table.ledger.has("seeds"):
-        seeds = [own(text, by=state.user, at=table.ledger.now()) for text in state.aims.seeds]
+        seeds = [own(text, table.cast, by=state.user, at=table.ledger.now()) for text in state.aims.seeds]
         table.ledger.keep(*_sound(table, view, seeds, "seeds"), asked="seeds")
 
 
-def _ask_maker(table: RoundTable, part: _Part) -> None:
-    maker, count, which, number = part
-    name = f"{maker.method} {which} {number}"
+def _ask_maker(table: RoundTable, of: MakingPass, part: _Part) -> None:
+    maker, count, number = part
+    name = f"{maker.method} {of.number} {number}"
     if table.ledger.has(key := f"make {name}"):
         return
     state, view = table.ledger.state, table.ledger.view()
-    seed = state.bounds.seed + number + (1_000 if which == "again" else 0)
-    told = guidance(view)
-    if which == "first":  # what is asked must not depend on who was quicker, or a kill would have it asked again
-        told = told.model_copy(update={"avoid": [one.text for one in view.hypotheses if one.method == "user"]})
+    seed = state.bounds.seed + 1_000 * of.number + number
+    told = guidance(view, of.known)
     made = table.ask("making", f"{count} by {name}", partial(maker.make, state.aims, told, count, seed))
     if isinstance(made, Skipped):
         table.ledger.keep(made, asked=key, calls=1)
@@ -95,13 +114,14 @@ def evolve(table: RoundTable, round_: int) -> None:
     if evolver is None:
         return
     view = table.ledger.view()
-    table.side_by_side(lambda one: _rewrite(table, view, round_, *one), enumerate(_chosen(view, round_)))
-
-
-def parents_of(view: TournamentView, round_: int) -> list[Hypothesis]:
-    """Return what is rewritten in a round: of what existed before it the best of each cluster, pinned ones first."""
+    # What is asked must not depend on who was quicker, nor on a kill in the midst of the round.
     before = view.model_copy(update={"hypotheses": [one for one in view.hypotheses if one.round < round_]})
-    known = rated(before)
+    table.side_by_side(lambda one: _rewrite(table, before, round_, *one), enumerate(_chosen(before, round_)))
+
+
+def parents_of(view: TournamentView) -> list[Hypothesis]:
+    """Return what is rewritten: the best of each cluster, pinned ones first."""
+    known = rated(view)
     if known is None:
         return []
     pinned = newest_marks(view.marks, "pin")
@@ -119,7 +139,7 @@ def parents_of(view: TournamentView, round_: int) -> list[Hypothesis]:
 
 def _chosen(view: TournamentView, round_: int) -> Iterator[tuple[list[Hypothesis], Evolution]]:
     """Yield parents and how they are rewritten; a combination takes the next best beside."""
-    best = parents_of(view, round_)
+    best = parents_of(view)
     count = min(view.tournament.bounds.evolve, len(best))
     for at in range(count):
         how = EVOLUTIONS[((round_ - 1) * view.tournament.bounds.evolve + at) % len(EVOLUTIONS)]
@@ -176,7 +196,7 @@ def _unsound(table: RoundTable, one: Hypothesis, beside: Sequence[Hypothesis]) -
     if len(one.text) > MOST_SIGNS:
         return f"It has {len(one.text):,} signs; a hypothesis has at most {MOST_SIGNS:,}."
     said = [one.text, one.explanation, one.experiment, *(prediction.says for prediction in one.predictions)]
-    if why := table.cast.refuses("\n".join(filter(None, said))):
+    if why := table.finish(partial(table.cast.refuses, "\n".join(filter(None, said)))):
         return why
     known = {other.id for other in beside}
     if one.id in known:

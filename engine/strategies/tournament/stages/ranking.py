@@ -1,7 +1,7 @@
 """Comparing two by two until it is clear enough who is the best.
 
-Pairs are drawn in batches (`engine.discovery.pairing`), kept before they are judged, and judged side by side. A
-comparison that the judge fails to make is kept as such: it counts for nothing and the pair is not at once drawn again.
+Pairs are drawn in batches (`engine.discovery.pairing`), kept before they are judged, and judged side by side. What the
+judge fails to compare is an item left out and no comparison; the pair is not at once drawn again.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from functools import partial
 
 from engine.discovery.pairing import EXPLORED, batch_size, next_pairs
 from engine.domain.discovery.hypotheses import Drawn, Match, Skipped, TournamentView
-from engine.domain.events import RatingsUpdated
+from engine.domain.events import MatchJudged, RatingsUpdated
 from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.roles import ItemFailed
 from engine.strategies.tournament.saying import NO_PAIR_LEFT
 from engine.strategies.tournament.stages.guiding import guidance
-from engine.strategies.tournament.standings import Rated, rated
+from engine.strategies.tournament.standings import Rated, key_of_match, rated, unjudged
 
+STAGE = "ranking"
 PATIENCE = 10
 """Failures of the judge one after another after which it is not asked any more in this round."""
 
@@ -46,22 +47,19 @@ def compare(table: RoundTable, begun: float, ended: float) -> str:
 
 def _waiting(view: TournamentView) -> list[tuple[int, str, str]]:
     """Return number and both sides of the pairs that were drawn and not judged yet."""
-    judged = {match.number for match in view.matches}
-    return [
-        (number, *pair)
-        for batch in view.drawn
-        for number, pair in enumerate(batch.pairs, start=batch.number)
-        if number not in judged
-    ]
+    asked = {one.key for one in view.asked}
+    return [one for one in unjudged(view) if key_of_match(one[0]) not in asked]
 
 
 def _enough(view: TournamentView, known: Rated | None) -> str:
     """Return why no more comparisons are wanted, or ""."""
     if known is None or len(known.competing) < 2:
         return "There are not two hypotheses to compare."
-    last = [match.skipped for match in view.matches[-PATIENCE:]]
-    if len(last) == PATIENCE and all(last):
-        return f"The judge failed {PATIENCE} times one after another, the last time because: {last[-1]}"
+    drawn = sum(len(batch.pairs) for batch in view.drawn)
+    failed = {number for number, _, _ in unjudged(view)}
+    if drawn >= PATIENCE and failed.issuperset(range(drawn - PATIENCE, drawn)):
+        why = next((one.why for one in reversed(view.skipped) if one.stage == STAGE), "")
+        return f"The judge failed {PATIENCE} times one after another, the last time because: {why}"
     most = round(view.tournament.bounds.matches_each * len(known.competing))
     if len(view.matches) >= most:
         return f"All {most} comparisons were made that its bounds allow."
@@ -92,7 +90,7 @@ def _next_batch(table: RoundTable, view: TournamentView, known: Rated | None) ->
     )
     if not pairs:
         return []
-    number = max([match.number + 1 for match in view.matches], default=0)
+    number = sum(len(batch.pairs) for batch in view.drawn)
     named = [(known.ids[first], known.ids[second]) for first, second in pairs]
     table.ledger.keep(Drawn(number=number, pairs=named))
     return [(number + at, *pair) for at, pair in enumerate(named)]
@@ -111,11 +109,14 @@ def _judge(table: RoundTable, view: TournamentView, drawn: tuple[int, str, str])
             raise ItemFailed("The judge spoke of other hypotheses than it was asked about.")
         return match
 
-    said = table.ask("ranking", f"{first} and {second}", call)
+    said = table.ask(STAGE, f"comparison {number + 1}, {first} against {second}", call)
+    if isinstance(said, Match):
+        said = said.model_copy(update={"number": number, "at": table.ledger.now()})
+    table.ledger.keep(said, asked=key_of_match(number), calls=1)
     if isinstance(said, Skipped):
-        said = Match(number=number, first=first, second=second, score=0.5, weight=0.0, skipped=said.why)
-    kept = said.model_copy(update={"number": number, "at": table.ledger.now()})
-    table.ledger.keep(kept, asked=f"match {number}", calls=1)
+        state = table.ledger.state
+        told = {"number": number, "first": first, "second": second, "score": 0.5, "skipped": said.why}
+        table.ledger.tell(MatchJudged(run_id=state.id, progress=state.progress, **told))
 
 
 def _tell(table: RoundTable, view: TournamentView, known: Rated) -> None:
