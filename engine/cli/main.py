@@ -88,7 +88,8 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("question")
     data(ask)
     strategies = ("auto", "react", "dag", "mcts", "panel", "tournament")
-    ask.add_argument("--strategy", choices=strategies, default="auto")
+    way = "how it is answered; tournament has hypotheses compete for the goal"
+    ask.add_argument("--strategy", choices=strategies, default="auto", help=way)
     ask.add_argument("--out", metavar="DIR", help="write reports, notebook, tables and provenance here")
     ask.add_argument("--yes", action="store_true", help="run the plan without asking")
     code(ask)
