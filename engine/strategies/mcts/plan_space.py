@@ -14,6 +14,7 @@ from typing import Any
 from engine.discovery.tree.space import Choice
 from engine.domain.plan import OpenQuestion, TaskDag
 from engine.errors import EngineError
+from engine.toolbox.analyses import load_analyses
 
 MOST_ANALYSES, MOST_BOUND, MOST_CHOICES = 6, 4, 6
 LEAST = 0.01
@@ -58,6 +59,11 @@ class PlanWorth:
     """One by its seconds in minutes, and one more."""
 
 
+def _called(analysis: str) -> str:
+    known = load_analyses().get(analysis)
+    return f"{analysis} ({known.name})" if known else analysis
+
+
 @dataclass(slots=True)
 class PlanSpace:
     """Plans of one question on its files. Planning is not for several threads at once."""
@@ -90,7 +96,7 @@ class PlanSpace:
         if not state.analysis:
             most = max(self.weighed.values(), default=0.0)
             likely = [(key, share) for key, share in self.weighed.items() if share > LEAST * most][:MOST_ANALYSES]
-            return [Choice(PartialPlan(key), share / most, f"as {key}") for key, share in likely]
+            return [Choice(PartialPlan(key), share / most, f"as {_called(key)}") for key, share in likely]
         if self.is_end(state):
             return []
         asked = self._open(state)[0]
@@ -98,7 +104,7 @@ class PlanSpace:
         node = plan.node(asked.node) if plan else None
         place = f"{node.tool if node else ''}.{asked.param}"
         others = [value for value in asked.choices if value != asked.proposed][:MOST_CHOICES]
-        answers = [("", _PROPOSED, "as proposed")]
+        answers = [("", _PROPOSED, f"{asked.param} = {asked.proposed}, as proposed")]
         answers += [(json.dumps(value), 0.5 / len(others), f"{asked.param} = {value}") for value in others]
         return [
             Choice(PartialPlan(state.analysis, (*state.chosen, (asked.id, place, value))), prior, why)
