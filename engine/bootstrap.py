@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -259,7 +259,12 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     plans = PlanDesk(records, queue, locks, corrections, maker, registry)
     trees = DuckSearchTrees(database)
     seconds = {spec.name: spec.seconds for spec in registry}
-    search = SearchStrategy(knowledge, KeptSearches(trees, clock), planner, lambda tool: seconds.get(tool, 5.0))
+
+    def past(user: str) -> Callable[[Collection[str]], float]:
+        own = [one for one in memory.episodic.store.episodes() if one.user == user and not one.doubted]
+        return UsageHistory.from_episodes(own).share
+
+    search = SearchStrategy(knowledge, KeptSearches(trees, clock), planner, lambda tool: seconds.get(tool, 5.0), past)
     orchestrator = Orchestrator(
         records=records,
         queue=queue,

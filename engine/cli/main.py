@@ -69,7 +69,11 @@ def build_parser() -> argparse.ArgumentParser:
 
     def reading(command: argparse.ArgumentParser) -> None:
         command.add_argument(
-            "--as", metavar="ANALYSIS", default="", dest="analysis", help="plan as this analysis (see `analyses`)"
+            "--as",
+            metavar="ANALYSIS",
+            default="",
+            dest="analysis",
+            help="plan as this analysis (see `analyses`); A+B for each part of the question, - leaves one aside",
         )
         command.add_argument(
             "--column",

@@ -18,6 +18,8 @@ from typing import Any, Literal, NamedTuple
 from engine.domain.base import Value
 
 MARK = re.compile(r"\{([^{}|]*)\|(\w+)\}")
+APART, ASIDE = "+", "-"
+"""Between the analyses chosen for the parts of a question, and what stands for a part that is left aside."""
 
 
 class Practice(Value):
@@ -130,6 +132,11 @@ def read_examples(path: Path) -> Iterator[tuple[ExampleQuestion, bool]]:
 def all_examples() -> tuple[ExampleQuestion, ...]:
     """Return every example of every field, near misses under the analysis they ask for."""
     return tuple(example for folder in fields() for example, _ in read_examples(folder / "questions.txt"))
+
+
+def chosen_parts(analysis: str) -> list[str]:
+    """Return what is chosen for each part of a question, as `compare_groups+correlation`; `ASIDE` leaves one aside."""
+    return analysis.split(APART) if analysis else []
 
 
 @functools.cache
