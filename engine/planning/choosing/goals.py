@@ -11,7 +11,7 @@ from engine.planning.binding.bound import Bound
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate, can_be_done
-from engine.planning.choosing.several import Part, one_each, parts_of, requests_in
+from engine.planning.choosing.several import AskedPart, one_each, parts_of, requests_in
 from engine.planning.choosing.subgroups import Each, apart, holds, relates, without
 from engine.planning.naming.mention import SURE as SURE_NAMED
 from engine.planning.reading.read import within
@@ -109,14 +109,14 @@ def as_chosen(catalogue: Catalogue, analysis: str, every: list[Candidate], readi
     return Candidate(catalogue.analyses[analysis], share, 1.0, bounds[0] if bounds else None)
 
 
-def parts_asked(catalogue: Catalogue, every: list[Candidate], reading: Reading, data: Data) -> list[Part]:
+def parts_asked(catalogue: Catalogue, every: list[Candidate], reading: Reading, data: Data) -> list[AskedPart]:
     """Return the parts of a question that was only read so far; [] for one that asks for one thing."""
     reading.requests = requests_in(catalogue, reading, data)
     several = len(reading.requests) > 1 and bool(every)
     return parts_of(catalogue, reading, data, likeliest(every, reading, data)) if several else []
 
 
-def part_may_be(catalogue: Catalogue, part: Part, reading: Reading, data: Data) -> list[Candidate]:
+def part_may_be(catalogue: Catalogue, part: AskedPart, reading: Reading, data: Data) -> list[Candidate]:
     """Return the analyses that a part of a question may ask for, likeliest first."""
     first, last = part.places[0].first, part.places[-1].last
     return catalogue.candidates(within(reading, part.places, data), data, first=first, last=last, whole=reading)

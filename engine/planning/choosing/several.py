@@ -52,7 +52,7 @@ def requests_in(catalogue: Catalogue, reading: Reading, data: Data) -> list[Requ
     return reading.requests if len(found) == 1 else found
 
 
-class Part(NamedTuple):
+class AskedPart(NamedTuple):
     """Something that a question asks for beside other things."""
 
     best: Candidate
@@ -70,7 +70,7 @@ def one_each(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate
     return [part.best for part in parts_of(catalogue, reading, data, best)] or [best]
 
 
-def parts_of(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate) -> list[Part]:
+def parts_of(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate) -> list[AskedPart]:
     """Return the requests that are each sure of another analysis; [] where fewer than two are."""
     told: dict[str, Candidate] = {}
     places: dict[str, list[Request]] = {}
@@ -94,7 +94,7 @@ def parts_of(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate
         return []
     families = {item.analysis.family for item in told.values()}
     apart = len(families) > 1 or best.analysis.id in told
-    return [Part(item, places[key]) for key, item in told.items()] if apart else []
+    return [AskedPart(item, places[key]) for key, item in told.items()] if apart else []
 
 
 def items_of_list(

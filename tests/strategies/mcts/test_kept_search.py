@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from waiting import until
+from waiting import comes_about, until
 
 from engine.adapters.fakes import FrozenClock
 from engine.discovery.tree.space import Choice, SearchBudget, SearchWays
@@ -44,7 +43,7 @@ class Logged:
     def value(self, state):
         with self.log.open("a") as handle:
             handle.write(state + "\n")
-        time.sleep(self.pause)
+        comes_about(lambda: False, self.pause)  # looking takes as long
         return random.Random(state).random()
 
 
