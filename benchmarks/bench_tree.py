@@ -5,7 +5,8 @@
 What costs is looking at an end. Exhaustive search looks at all of them and so knows the best; the others may look at a
 tenth of that. Random draws ends evenly among the choices of each state, greedy takes the largest prior first and then
 the next ends in that order (depth first). Problems: plans as choices of an analysis and answers to what it asks, worth
-what the parts are worth and how two of them fit (simulated, because real plans cost seconds each); ways between two
+what the parts are worth and how two of them fit (simulated, because real plans cost seconds each); the same for
+questions of several parts, each of which may be left aside; ways between two
 entities of the starter graph, and of Hetionet's sample where it is at hand, worth what `PathSpace` says.
 """
 
@@ -81,6 +82,45 @@ class SimulatedPlans:
         return 0.3 * self.fit[a] + 0.4 * single + 0.3 * pairs
 
 
+class SimulatedParts:
+    """Parts of a question, each one of four analyses or left aside (4), then answers; priors know half of what each is
+    worth by itself, nothing of how an answer suits an analysis."""
+
+    def __init__(self, seed: int) -> None:
+        chance = random.Random(seed)
+        self.seed, self.parts = seed, chance.randint(2, 3)
+        self.answers = [chance.randint(2, 4) for _ in range(chance.randint(2, 4))]
+
+    def _drawn(self, *key: object) -> float:
+        return random.Random(f"{self.seed}/{key}").random()
+
+    def start(self) -> tuple[int, ...]:
+        return ()
+
+    def is_end(self, state: tuple[int, ...]) -> bool:
+        return len(state) == self.parts + len(self.answers)
+
+    def key(self, state: tuple[int, ...]) -> str:
+        return ",".join(map(str, state))
+
+    def children(self, state: tuple[int, ...]) -> list[Choice[tuple[int, ...]]]:
+        if self.is_end(state):
+            return []
+        at = len(state)
+        offered = range(4) if at < self.parts else range(self.answers[at - self.parts])
+        found = [Choice((*state, v), 0.1 + (self._drawn(at, v) + self._drawn("noise", at, v)) / 2) for v in offered]
+        aside = at < self.parts and not (at + 1 == self.parts and set(state) <= {4})
+        return [*found, Choice((*state, 4), 0.1)] if aside else found
+
+    def value(self, state: tuple[int, ...]) -> float:
+        chosen, answers = state[: self.parts], list(enumerate(state[self.parts :], self.parts))
+        fit = statistics.fmean(self._drawn(at, v) if v < 4 else 0.0 for at, v in enumerate(chosen))
+        covered = statistics.fmean(v < 4 for v in chosen)
+        single = statistics.fmean(self._drawn(at, v) for at, v in answers)
+        suits = statistics.fmean(self._drawn("suits", a, at, v) for a in enumerate(chosen) for at, v in answers)
+        return 0.4 * fit + 0.25 * covered + 0.2 * single + 0.15 * suits
+
+
 def main() -> None:
     """Measure and report."""
     options = arguments(__doc__ or "", rounds=20)
@@ -88,6 +128,7 @@ def main() -> None:
     targets: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="biodesk-bench-") as folder:
         problems: dict[str, Iterator[Space[Any]]] = {"plans": (SimulatedPlans(seed) for seed in range(options.rounds))}
+        problems["plans of several parts"] = (SimulatedParts(seed) for seed in range(options.rounds))
         problems["ways, starter graph"] = _ways(_starter(Path(folder)), options.rounds)
         if (sample := hetionet_folder()) is not None:
             problems["ways, Hetionet sample"] = _ways(_hetionet(Path(folder), sample), options.rounds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -86,7 +86,6 @@ from storage.models.twin import ModelCallsTwin
 from storage.runs.artifacts import FileArtifacts
 from storage.runs.corrections import DuckCorrections
 from storage.runs.search_trees import DuckSearchTrees
-from storage.runs.search_trees_twin import SearchTreesTwin
 from storage.runs.store import DuckRunStore
 from storage.tools.catalogues import DuckCatalogues
 from storage.tools.written import DuckWritten
@@ -259,9 +258,14 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     router = Router(embed, agents.opinion)
     react = ReactStrategy(all_lookups(records, registry, knowledge, memory, planner), agents.driver or by_words)
     plans = PlanDesk(records, queue, locks, corrections, maker, registry)
-    trees = SearchTreesTwin() if read_only else DuckSearchTrees(database)
+    trees = DuckSearchTrees(database)
     seconds = {spec.name: spec.seconds for spec in registry}
-    search = SearchStrategy(knowledge, KeptSearches(trees, clock), planner, lambda tool: seconds.get(tool, 5.0))
+
+    def past(user: str) -> Callable[[Collection[str]], float]:
+        own = [one for one in memory.episodic.store.episodes() if one.user == user and not one.doubted]
+        return UsageHistory.from_episodes(own).share
+
+    search = SearchStrategy(knowledge, KeptSearches(trees, clock), planner, lambda tool: seconds.get(tool, 5.0), past)
     orchestrator = Orchestrator(
         records=records,
         queue=queue,
@@ -270,7 +274,14 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         proposing=Proposing(records, corrections, router, react, search, maker),
         strategy=DagStrategy(records, executor, settings.parallel_steps, shelf),
         ending=Ending(
-            records, registry, knowledge.claims, remembering, finder.forget_usage, models.usage, agents.reading
+            records,
+            registry,
+            knowledge.claims,
+            remembering,
+            finder.forget_usage,
+            models.usage,
+            agents.reading,
+            trees.of_run,
         ),
     )
     revise_by(agents, settings, orchestrator)

@@ -22,6 +22,7 @@ from pages.asking.thread import (
     draw_turns,
 )
 from pages.asking.understood import draw_alternatives, draw_understood, must_choose
+from pages.ideas.form import draw_offer
 from pages.parts.engine import attempt, run_page, show_message
 from pages.parts.escape import plain
 from pages.parts.frame import inside_frame
@@ -302,6 +303,9 @@ def _reply(engine: Engine, view: RunView, *, working: bool, follows: bool) -> No
             chosen={tool: {**kept.get(tool, {}), **picked.get(tool, {})} for tool in {*kept, *picked}},
         )  # fmt: skip
 
+    route = record.route
+    if not working and route is not None and "tournament" in (route.strategy, route.worded_as):
+        draw_offer(record.question)
     if is_refused(record) and not working:
         advice = activity_of(engine, record.run_id).advice or record.advice
         draw_refusal(engine, record, advice, ask_alone, ask_again, follows=follows and not record.alone)

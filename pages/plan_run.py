@@ -19,6 +19,7 @@ from pages.running.editor import chosen_step, draft_of, draw_editor, draw_versio
 from pages.running.live import activity_of, follow, is_working
 from pages.running.plan import answering_step, ordered, read_from, step_name
 from pages.running.runs import draw_list, draw_question, draw_state
+from pages.running.search_tree import draw_searches
 from pages.running.step import draw_step
 from pages.trust.downloads import draw_download_menu
 
@@ -73,6 +74,8 @@ def _one(engine: Engine, run_id: str) -> None:
         _actions(engine, view)
         st.fragment(_watch)(engine, run_id, live=False)
         draw_versions(engine, view)
+    if not working:
+        draw_searches(engine, run_id, opened=view.plan is None)
 
 
 def _edit(engine: Engine, view: RunView) -> None:

@@ -18,7 +18,7 @@ from engine.domain.profile import Profile
 from engine.domain.results import Route, Strategy
 from engine.errors import UserError
 from engine.planning.choosing.choose import Embed
-from engine.toolbox.analyses import load_analyses
+from engine.toolbox.analyses import ASIDE, chosen_parts, load_analyses
 
 SURE = 0.75
 """Below this confidence a fast model is asked, where there is one."""
@@ -176,8 +176,10 @@ def require_analysis(analysis: str) -> None:
     Raises:
         UserError: when there is none of this id.
     """
-    if not analysis or analysis in load_analyses():
+    unknown = [name for name in chosen_parts(analysis) if name not in (*load_analyses(), ASIDE)]
+    if not unknown:
         return
+    analysis = unknown[0]
     close = ", ".join(difflib.get_close_matches(analysis, load_analyses(), n=3, cutoff=0.4))
     advice = f"Did you mean {close}?" if close else "`biodesk analyses` lists them."
     raise UserError(f"There is no analysis called {analysis[:100]!r}.", advice=advice)

@@ -34,7 +34,9 @@ def _data(options: argparse.Namespace) -> list[Path]:
 
 
 def ask(options: argparse.Namespace) -> int:
-    """Plan, show the plan, run it, write the report."""
+    """Plan, show the plan, run it, write the report; of a tournament see `tournaments.ask`."""
+    if options.strategy == "tournament":
+        return tournaments.ask(options)
     _check_out(options.out)
     paths = _data(options)
     with opened(options) as engine:

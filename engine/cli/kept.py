@@ -13,8 +13,13 @@ from engine.errors import UserError
 
 
 def runs(options: argparse.Namespace) -> int:
-    """List runs, or delete some."""
+    """List runs, delete some, or show what one searched."""
     with opened(options) as engine:
+        if options.action == "tree":
+            engine.record(options.run_id)
+            trees = engine.search_trees(options.run_id)
+            text = show.trees_text(trees if options.all else [tree.in_short() for tree in trees])
+            return emit(options, [tree.model_dump(mode="json") for tree in trees], text)
         if options.action == "delete":
             chosen = list(dict.fromkeys(options.run_ids))
             for run_id in chosen:

@@ -69,7 +69,11 @@ def build_parser() -> argparse.ArgumentParser:
 
     def reading(command: argparse.ArgumentParser) -> None:
         command.add_argument(
-            "--as", metavar="ANALYSIS", default="", dest="analysis", help="plan as this analysis (see `analyses`)"
+            "--as",
+            metavar="ANALYSIS",
+            default="",
+            dest="analysis",
+            help="plan as this analysis (see `analyses`); A+B for each part of the question, - leaves one aside",
         )
         command.add_argument(
             "--column",
@@ -88,7 +92,8 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("question")
     data(ask)
     strategies = ("auto", "react", "dag", "mcts", "panel", "tournament")
-    ask.add_argument("--strategy", choices=strategies, default="auto")
+    way = "how it is answered; tournament has hypotheses compete for the goal"
+    ask.add_argument("--strategy", choices=strategies, default="auto", help=way)
     ask.add_argument("--out", metavar="DIR", help="write reports, notebook, tables and provenance here")
     ask.add_argument("--yes", action="store_true", help="run the plan without asking")
     code(ask)
@@ -134,6 +139,9 @@ def build_parser() -> argparse.ArgumentParser:
     removed = which_runs.add_parser("delete", parents=[common], help="delete runs with what belongs to no other run")
     removed.add_argument("run_ids", metavar="RUN_ID", nargs="+")
     removed.add_argument("--yes", action="store_true", help="delete without asking")
+    searched = which_runs.add_parser("tree", parents=[common], help="show what a run searched, choice by choice")
+    searched.add_argument("run_id", metavar="RUN_ID")
+    searched.add_argument("--all", action="store_true", help="every choice that is kept, not only along the best way")
     talks = add("conversations", "Conversations: questions that followed each other.")
     which_talk = talks.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
     listed = which_talk.add_parser("list", parents=[common], help="list them, newest first")

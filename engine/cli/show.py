@@ -110,6 +110,23 @@ def runs_text(records: list[Any]) -> str:
     return "\n".join(f"{r.run_id}  {r.status:<18} {r.created_at[:16]}  {r.question[:80]}" for r in records)
 
 
+def trees_text(trees: list[Any]) -> str:
+    """Return search trees, a line a choice; a star stands before those that lead to the best end."""
+    if not trees:
+        return "This run searched nothing. `biodesk ask QUESTION --strategy mcts` does."
+    lines: list[str] = []
+    for tree in trees:
+        lines += [tree.title, tree.told, "", "  visits  mean  best  prior"]
+        for row in tree.rows():
+            seen, mark = row.state, "*" if row.leads and row.place else " "
+            numbers = f"{seen.visits:>7,}  {seen.value:.2f}  {seen.best:.2f}   {seen.prior:.2f}"
+            more = f" (+{seen.hidden:,})" if seen.hidden else ""
+            named = f"{row.place} {row.choice}".lstrip()
+            lines.append(f"{mark}{numbers}  {'  ' * row.depth}{named}{more}")
+        lines += ["", "* leads to the best end; (+n) more choices, not shown.", ""]
+    return "\n".join(lines).rstrip()
+
+
 def run_text(view: Any) -> str:
     """Return a run: status, plan, steps and findings."""
     record = view.record

@@ -16,6 +16,7 @@ from engine.domain.discovery.hypotheses import Aims, Bounds, Tournament, Tournam
 from engine.domain.events import EngineEvent
 from engine.errors import DataError, EngineError, UserError
 
+_Text = Callable[[TournamentView], str]
 FORMS = ("md", "json", "aims")
 _BOUNDS: dict[str, tuple[type, str]] = {
     "hypotheses": (int, "how many are made in the first round (5)"),
@@ -81,6 +82,21 @@ def hypotheses(options: argparse.Namespace) -> int:
     return _ACTIONS[options.action](options)
 
 
+def ask(options: argparse.Namespace) -> int:
+    """Answer `ask --strategy tournament`: the tournament of `hypotheses run` with its usual bounds, told in short.
+
+    Raises:
+        UserError: for an option that says how a plan is made, run or written.
+    """
+    names = {"--out": "out", "--after": "after", "--set": "changes", "--as": "analysis", "--column": "columns"}
+    if given := [option for option, name in names.items() if getattr(options, name)]:
+        message = f"{given[0]} does not go with --strategy tournament: a tournament is no plan."
+        raise UserError(message, advice="`biodesk hypotheses run GOAL` has its options, `hypotheses export` writes it.")
+    with opened(options) as engine:
+        aims = Aims(goal=options.question, files=_absolute(options.data))
+        return _follow(engine, engine.hypotheses.run(aims, Bounds()), options, text=answer_text)
+
+
 def _run(options: argparse.Namespace) -> int:
     aims = Aims(
         goal=options.goal,
@@ -89,7 +105,7 @@ def _run(options: argparse.Namespace) -> int:
         constraints=options.constraint,
         seeds=options.hypothesis,
         literature=[_read(name) for name in options.literature],
-        files=[str(Path(path).expanduser().absolute()) for group in options.data for path in group],
+        files=_absolute(options.data),
     )
     with opened(options) as engine:
         return _follow(engine, engine.hypotheses.run(aims, _bounds(options)), options)
@@ -123,7 +139,11 @@ def _read(name: str) -> str:
         raise DataError(f"{name} cannot be read as text: {err}.") from err
 
 
-def _follow(engine: Any, tournament_id: str, options: argparse.Namespace) -> int:
+def _absolute(groups: list[list[str]]) -> list[str]:
+    return [str(Path(path).expanduser().absolute()) for group in groups for path in group]
+
+
+def _follow(engine: Any, tournament_id: str, options: argparse.Namespace, *, text: _Text | None = None) -> int:
     """Tell what happens until the tournament is over, then show it; Ctrl-C pauses it."""
     after = 0
     try:
@@ -141,7 +161,7 @@ def _follow(engine: Any, tournament_id: str, options: argparse.Namespace) -> int
         engine.hypotheses.wait(tournament_id, 10)
         advice = f"`biodesk hypotheses resume {tournament_id}` goes on where it was."
         raise _Paused(f"Tournament {tournament_id} is paused.", advice=advice) from None
-    code = _shown(engine, tournament_id, options)
+    code = _shown(engine, tournament_id, options, text)
     status = engine.hypotheses.state(tournament_id).status
     return code or {"finished": 0, "paused": 4, "cancelled": 4}.get(status, 1)
 
@@ -184,9 +204,17 @@ def _show(options: argparse.Namespace) -> int:
         return _shown(engine, options.id, options)
 
 
-def _shown(engine: Any, tournament_id: str, options: argparse.Namespace) -> int:
+def _shown(engine: Any, tournament_id: str, options: argparse.Namespace, text: _Text | None = None) -> int:
     view = engine.hypotheses.show(tournament_id)
-    return emit(options, view.model_dump(mode="json"), view_text(view))
+    return emit(options, view.model_dump(mode="json"), (text or view_text)(view))
+
+
+def answer_text(view: TournamentView) -> str:
+    """Return what leads a tournament, how sure that is, and where the whole is."""
+    state = view.tournament
+    lines = [f"{state.id}: {state.status}", "", view.answer or f"No hypothesis was made. {state.stopped_by}".rstrip()]
+    lines += ["", *(["How sure this order is:", *(f"  - {text}" for text in view.says), ""] if view.says else [])]
+    return "\n".join([*lines, f"`biodesk hypotheses show {state.id}` shows all of them."])
 
 
 def view_text(view: TournamentView) -> str:

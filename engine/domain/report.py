@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from engine.domain.base import Value
+from engine.domain.discovery.search_tree import SearchTree
 from engine.domain.findings import Finding
 from engine.domain.knowledge import ClaimCheck
 from engine.domain.results import Artifact
@@ -131,5 +132,7 @@ class Report(Value):
     """At most three of the limitations: what failed or is left out, then what matters for these answers."""
     in_words: InWords | None = None
     doubts: list[Doubt] = []
+    searches: list[SearchTree] = []
+    """What was searched for this answer, each tree in short."""
     spoken: str = ""
     """The answer to be said aloud, at most 60 words; empty in reports of earlier versions."""

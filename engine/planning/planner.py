@@ -27,7 +27,7 @@ from engine.errors import EngineError, PlanError
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.choosing.computed import chosen_of_computed, of_computed
-from engine.planning.choosing.goals import as_chosen, of_each, what_to_plan
+from engine.planning.choosing.goals import as_chosen, chosen_each, of_each, part_may_be, parts_asked, what_to_plan
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import NOT_ALONE, items_of_list, needs_no_file
 from engine.planning.choosing.subgroups import each_level
@@ -50,6 +50,7 @@ from engine.planning.telling.offers import offers
 from engine.planning.telling.refusals import add_ways, no_data, not_understood, require_data
 from engine.planning.told.goals import ToldPlan
 from engine.planning.told.plan import plan_told
+from engine.toolbox.analyses import chosen_parts
 from engine.toolbox.registry import ToolRegistry
 
 TRIED = 24
@@ -109,15 +110,21 @@ class Planner:
             return list(dict.fromkeys(c.bound.spec.name for c in found if c.bound is not None))
         return []
 
-    def weighed(self, question: str, profiles: list[Profile]) -> dict[str, float]:
-        """Return analysis -> probability of what a question may ask for and a tool carries out, likeliest first.
+    def asked(self, question: str, profiles: list[Profile]) -> list[dict[str, float]]:
+        """Return analysis -> probability for each thing that a question asks for, of what a tool carries out, likeliest first.
+
+        Several things can be chosen one by one (see `chosen_parts`); [] where they cannot, as in a list `(a) ... (b) ...`.
 
         Raises:
             DataError: when none of the files can be used.
         """
-        reading, data, _ = self._read(" ".join(question.split()), profiles, {})
-        every = self._catalogue.candidates(reading, data)
-        return {found.analysis.id: found.probability for found in every if found.bound is not None}
+        reading, data, profiles = self._read(" ".join(question.split()), profiles, {})
+        several = [self._catalogue.candidates(reading, data)]
+        if len(self._goals(reading, data, several[0], "", files=True)[2]) > 1:
+            reading, data, _ = self._read(reading.question, profiles, {})  # as it was before requests were cut
+            parts = parts_asked(self._catalogue, several[0], reading, data)
+            several = [part_may_be(self._catalogue, part, reading, data) for part in parts]
+        return [{one.analysis.id: one.probability for one in every if one.bound is not None} for every in several]
 
     def plan_told(
         self, question: str, profiles: list[Profile], told: ToldPlan, chosen: Choices | None = None
@@ -206,7 +213,7 @@ class Planner:
             except PlanError as err:
                 add_ways(err, data, every, goals[0].analysis.id)
                 raise
-        made.not_answered += [f"{item!r} {NOT_ALONE}" for item in lost]
+        made.not_answered += lost
         plan = finished(catalogue, goals, every, made, profiles, told=bool(analysis))
         own = [c.bound.spec.name for c in every if c.bound is not None]
         more = [tool.name for tool in (found.tools if found else []) if tool.runnable]
@@ -215,8 +222,11 @@ class Planner:
     def _goals(
         self, reading: Reading, data: Data, every: list[Candidate], analysis: str, *, files: bool
     ) -> tuple[Reading, Data, list[Candidate], list[str]]:
-        """Return what to plan, with the reading and data it is of, and the items of a list that say too little."""
+        """Return what to plan, with the reading and data it is of, and a sentence on each part that is not planned."""
         catalogue = self._catalogue
+        if len(names := chosen_parts(analysis)) > 1:
+            goals, aside = chosen_each(catalogue, names, every, reading, data)
+            return reading, data, goals, [f"{text!r} is left aside, as was chosen." for text in aside]
         if analysis:
             computed = chosen_of_computed(catalogue, analysis, reading, data)
         else:
@@ -230,7 +240,7 @@ class Planner:
             goals = listed or what_to_plan(catalogue, reading, data, every)
         if len(goals) == 1 and not listed and (each := each_level(reading, data)) is not None:
             reading, goals = of_each(catalogue, each, reading, data, goals, analysis)
-        return reading, data, goals, lost
+        return reading, data, goals, [f"{item!r} {NOT_ALONE}" for item in lost]
 
     def _without_file(self, every: list[Candidate], analysis: str) -> list[Candidate]:
         """Return what a question that came without any file can be answered by: all its numbers stand in the question.

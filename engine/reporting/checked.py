@@ -146,5 +146,16 @@ def checked_lines(report: Report) -> list[str]:
     return [*report.checked, *lines]
 
 
+def searched_lines(report: Report) -> list[str]:
+    """Return what was searched for an answer: how far, and the choices along the way to the best end."""
+    lines: list[str] = []
+    for tree in report.searches:
+        lines.append(f"{tree.title}: {tree.told}")
+        for row in tree.rows():
+            leads = "; leads to the best" if row.leads and row.place else ""
+            lines.append(f"{row.place or '0'} {row.choice}: {row.state.told}{leads}")
+    return lines
+
+
 def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -29,8 +29,14 @@ class UsageHistory:
 
         The share of successes with one success and one failure added (Laplace's rule), from 0.5 to 1 mapped to 0 to 1.
         """
-        share = (self.successes.get(name, 0) + 1) / (self.runs.get(name, 0) + 2)
-        return max(0.0, 2 * share - 1)
+        return max(0.0, 2 * self._share(name) - 1)
+
+    def share(self, names: Collection[str]) -> float:
+        """Return the share of successes of tools on average, a half for one never used."""
+        return sum(map(self._share, names)) / len(names) if names else 0.5
+
+    def _share(self, name: str) -> float:
+        return (self.successes.get(name, 0) + 1) / (self.runs.get(name, 0) + 2)
 
     @classmethod
     def from_episodes(cls, episodes: Iterable[Episode]) -> UsageHistory:

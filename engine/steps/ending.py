@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.domain.discovery.search_tree import SearchTree
 from engine.domain.events import ClaimChecked, RunFinished, WarningRaised
 from engine.domain.report import Report
 from engine.domain.results import RunRecord, RunStatus, Usage
@@ -41,6 +42,8 @@ class Ending:
     """Returns what a run used, given its id and the seconds of its steps."""
     reading: SecondReading | None = None
     """Has models put the report in words and doubt it, where there are some."""
+    searches: Callable[[str], Sequence[SearchTree]] = lambda run_id: ()
+    """Returns what was searched for a run."""
     when_doubted: Callable[[RunRecord, Report], object] = lambda record, report: None
     """Called with a report that has doubts before its run is said to be over."""
 
@@ -88,7 +91,8 @@ class Ending:
 
     def _say_over(self, record: RunRecord, report: Report | None) -> None:
         if report is not None:
-            record = self.records.with_report(record, report)
+            searched = [tree.in_short() for tree in self.searches(record.run_id)]
+            record = self.records.with_report(record, report.model_copy(update={"searches": searched}))
             self._remember(record)
         over = RunFinished(run_id=record.run_id, status=record.status, usage=record.usage)
         self.records.update(record, over)

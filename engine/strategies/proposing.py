@@ -123,7 +123,9 @@ class Proposing:
             ) from err
         _log.info("Run %s is answered from what is known: %s", record.run_id, err.message)
         reasons = [*chosen.reasons, f"It could not be planned ({err.message}), so what is known was looked up."]
-        react = chosen.model_copy(update={"strategy": "react", "reasons": reasons, "estimated_steps": 1})
+        worded = chosen.worded_as or (None if chosen.strategy in _ON_DATA else chosen.strategy)
+        told = {"strategy": "react", "reasons": reasons, "estimated_steps": 1, "worded_as": worded}
+        react = chosen.model_copy(update=told)
         rerouted = RouteChosen(run_id=record.run_id, route=react)
         return self.records.update(record, rerouted, route=react), answer
 

@@ -19,6 +19,8 @@ from engine.domain.base import Value
 from engine.toolbox.registry import builtin_tools
 
 MARK = re.compile(r"\{([^{}|]*)\|(\w+)\}")
+APART, ASIDE = "+", "-"
+"""Between the analyses chosen for the parts of a question, and what stands for a part that is left aside."""
 
 
 class Practice(Value):
@@ -131,6 +133,11 @@ def read_examples(path: Path) -> Iterator[tuple[ExampleQuestion, bool]]:
 def all_examples() -> tuple[ExampleQuestion, ...]:
     """Return every example of every field, near misses under the analysis they ask for."""
     return tuple(example for folder in fields() for example, _ in read_examples(folder / "questions.txt"))
+
+
+def chosen_parts(analysis: str) -> list[str]:
+    """Return what is chosen for each part of a question, as `compare_groups+correlation`; `ASIDE` leaves one aside."""
+    return analysis.split(APART) if analysis else []
 
 
 @functools.cache

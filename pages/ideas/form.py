@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Which approved drugs could be of use against breast cancer?"
 """The starter graph knows enough to make hypotheses on it."""
-_GOAL = "idea_goal"
+GOAL = "idea_goal"
+"""The session's key of the goal as it is typed."""
 _ESTIMATE = "idea_estimate"
 _PARTS = {
     "making": "to make them",
@@ -34,7 +35,7 @@ def draw_form(engine: Engine) -> None:
     """Draw the form, what it would take, and the button that starts."""
     goal = st.text_area(
         "Goal",
-        key=_GOAL,
+        key=GOAL,
         height=80,
         placeholder="What do you want to find out? Name a disease, drug, gene or pathway.",
     )
@@ -68,8 +69,27 @@ def draw_form(engine: Engine) -> None:
             st.rerun()
 
 
+def draw_offer(goal: str) -> None:
+    """Draw, on another page, the way from a goal that was asked there to the form with it."""
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="idea_offer"):
+        st.markdown(
+            ":material/emoji_objects: This is worded like a goal for a tournament: hypotheses are made, reviewed and "
+            "compared two by two, and come in an order that says how sure it is.",
+            width="stretch",
+        )
+        if st.button(
+            "Let hypotheses compete",
+            key="idea_offered",
+            icon=":material/arrow_forward:",
+            help="Opens Hypotheses with this goal filled in; nothing starts by itself.",
+        ):
+            look_at("")
+            st.session_state[GOAL] = goal
+            st.switch_page("pages/hypotheses.py")
+
+
 def _take(goal: str) -> None:
-    st.session_state[_GOAL] = goal
+    st.session_state[GOAL] = goal
 
 
 def _about(engine: Engine) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.ideas.address import look_at
-from pages.ideas.form import draw_form
+from pages.ideas.form import GOAL, draw_form
 from pages.ideas.said import status_of
 from pages.parts.escape import plain
 from pages.parts.paging import first_shown
@@ -30,7 +30,8 @@ def draw_overview(engine: Engine) -> None:
         )
         draw_form(engine)
         return
-    with st.expander("New tournament", icon=":material/add:", key="idea_new"):
+    goal = st.session_state.get(GOAL, "")  # one that is under way, as from the page Ask
+    with st.expander("New tournament", icon=":material/add:", key="idea_new", expanded=bool(goal)):
         draw_form(engine)
     start = first_shown(len(known), SHOWN, "ideas_page")
     for tournament in known[start : start + SHOWN]:

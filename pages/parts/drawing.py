@@ -88,9 +88,18 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
         for depth, column in enumerate(columns)
         for place, node in enumerate(column)
     ]
+    height = rows * (UPRIGHT_ROW if upright else ROW_HEIGHT)
+    with narrow_only(key):
+        st.table(_as_rows(columns, links), border="horizontal", hide_index=True)
+    return placed_graph(nodes, links, height=height, key=key, alt=alt)
+
+
+def placed_graph(
+    nodes: list[dict[str, Any]], links: list[dict[str, str]], *, height: int, key: str, alt: str, arrows: bool = True
+) -> str:
+    """Draw nodes where they are placed, in windows wide enough, and return the id of the clicked one, or ""."""
     known = {node["id"] for node in nodes}
     shown = list({(link["source"], link["target"]): link for link in links}.values())
-    height = rows * (UPRIGHT_ROW if upright else ROW_HEIGHT)
     spec = {
         "tooltip": {},  # with a template of ours, braces and dollars in a name would be commands
         "animation": False,
@@ -103,7 +112,7 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
                 "top": 0,
                 "bottom": 0,
                 "selectedMode": "single",
-                "edgeSymbol": ["none", "arrow"],
+                "edgeSymbol": ["none", "arrow" if arrows else "none"],
                 "edgeSymbolSize": 7,
                 "lineStyle": {"width": 1.5, "curveness": 0, "opacity": 0.6},
                 "emphasis": {"focus": "none"},
@@ -115,8 +124,6 @@ def layered_graph(columns: list[list[dict[str, Any]]], links: list[dict[str, str
     }
     with wide_only(key):
         event = st.echarts_chart(spec, height=height, key=key, on_select="rerun", renderer="svg", alt=alt)
-    with narrow_only(key):
-        st.table(_as_rows(columns, links), border="horizontal", hide_index=True)
     for group in event.get("selection", {}).get("selected", []):
         for index in group.get("data_indices", []):
             if group.get("data_type", "node") == "node" and index < len(nodes):

@@ -41,8 +41,8 @@ class DuckSearchTrees:
     def looked_at(self, tree_id: str, values: Mapping[str, float]) -> None:
         """Keep what ends are worth."""
         with self._db.writing() as connection:
-            rows = [[tree_id, key, value] for key, value in values.items()]
-            connection.executemany("INSERT INTO search_ends VALUES (?, ?, ?)", rows)
+            added = "INSERT INTO search_ends SELECT ?, unnest(?::VARCHAR[]), unnest(?::DOUBLE[])"
+            connection.execute(added, [tree_id, list(values), list(values.values())])
 
     def values(self, tree_id: str) -> dict[str, float]:
         """Return key -> value of the ends that a search looked at."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -371,3 +372,33 @@ def test_the_module_and_its_help_work_as_a_program():
     assert done.returncode == 0
     for name in commands.COMMANDS:
         assert name in done.stdout
+
+
+# ==== what a run searched ====
+
+
+def test_what_a_run_searched_is_shown_choice_by_choice_and_stands_in_its_report(call, document, desk, tmp_path):
+    run_id = document("ask", "Why might imatinib affect EGFR?", "--strategy", "mcts")["run_id"]
+    (tree,) = document("runs", "tree", run_id)
+    assert (tree["space"], tree["state"]) == ("paths", "complete")
+    code, short, _ = call("runs", "tree", run_id)
+    _, whole, _ = call("runs", "tree", run_id, "--all")
+    assert code == 0
+    stars = [line for line in short.splitlines() if re.match(r"\* +\d", line)]
+    assert len(stars) == tree["best"].count(">")
+    assert stars[-1].endswith("EGFR")
+    assert set(stars) <= set(whole.splitlines())
+    assert len(whole) >= len(short)
+    for form in ("md", "html", "pdf"):
+        path = tmp_path / f"report.{form}"
+        assert call("export", run_id, "--format", form, "--out", path)[0] == 0
+    assert "What was searched" in (tmp_path / "report.md").read_text()
+    folded = (tmp_path / "report.html").read_text().split("<details", 1)[1]
+    assert "What was searched" in folded
+    assert "leads to the best" in folded
+
+
+def test_a_run_that_searched_nothing_says_so_and_one_that_is_not_there_is_refused(call, desk):
+    code, out, _ = call("runs", "tree", desk.run_id)
+    assert (code, "searched nothing" in out) == (0, True)
+    assert call("runs", "tree", "run_none")[0] == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
+from engine.domain.discovery.hypotheses import Bounds
 
 IDEAS = ("Treatment raises insulin signalling", "Treatment lowers stress of cells", "Light drives growth")
 
@@ -73,6 +74,36 @@ def test_what_cannot_be_done_is_said(
     assert code == 2
     assert why in err
     assert out == ""
+
+
+def test_a_goal_asked_by_the_name_of_the_strategy_is_answered_by_the_same_tournament(
+    workspace: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIODESK_STARTER_KNOWLEDGE", "true")
+    goal = "find drugs that could be repurposed for multiple sclerosis"
+    assert main(["ask", goal, "--strategy", "tournament", "--quiet", *workspace]) == 0
+    out = capsys.readouterr().out
+    view = json.loads(asked(capsys, "list", "--json", *workspace)[1])[0]
+    assert (view["aims"]["goal"], view["bounds"], view["status"]) == (
+        goal,
+        Bounds().model_dump(mode="json"),
+        "finished",
+    )
+    shown = json.loads(asked(capsys, "show", view["id"], "--json", *workspace)[1])
+    leader = shown["standings"][0]["hypothesis"]
+    text = next(one["text"] for one in shown["hypotheses"] if one["id"] == leader)
+    assert text.rstrip(".") in shown["answer"]
+    assert f"{shown['standings'][0]['chance_best']:.0%}" in shown["answer"]
+    assert shown["answer"] in out
+    assert f"`biodesk hypotheses show {view['id']}`" in out
+
+
+@pytest.mark.parametrize("option", [["--out", "x"], ["--set", "n1.alpha=0.1"], ["--as", "trend_test"]])
+def test_what_is_for_plans_is_refused_beside_a_tournament(
+    option: list[str], workspace: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ask", "Why is it so?", "--strategy", "tournament", *option, *workspace]) == 2
+    assert f"{option[0]} does not go with --strategy tournament" in capsys.readouterr().err
 
 
 def test_events_of_a_tournament_are_told_while_it_goes_on(

@@ -135,6 +135,31 @@ def test_a_goal_that_nothing_can_be_read_from_starts_with_hypotheses_of_ones_own
     engine.hypotheses.wait(begun.id, 60)
 
 
+def test_a_goal_asked_on_the_page_ask_is_one_click_from_the_form(engine):
+    name = play(engine)  # its tournament was looked at before, and is not shown instead
+    question = "Propose several new rival hypotheses about how EGFR could drive resistance, and rank them"
+    run_id = engine.ask(question)
+    engine.wait(run_id, 60)
+    page = at(name)
+    page.query_params.clear()
+    page.query_params["run"] = run_id
+    page.switch_page("pages/ask.py").run()
+    page.button(key="idea_offered").click().run()
+    assert not page.exception
+    assert page.text_area(key="idea_goal").value == question
+    assert "idea_start" in keys(page)
+    assert [one.id for one in engine.hypotheses.list()] == [name]
+
+
+def test_what_asks_for_no_hypotheses_has_no_such_way(engine):
+    run_id = engine.ask("What is known about EGFR?")
+    engine.wait(run_id, 60)
+    page = app()
+    page.query_params["run"] = run_id
+    page.run()
+    assert "idea_offered" not in keys(page)
+
+
 # ==== at work ====
 
 

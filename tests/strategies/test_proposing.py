@@ -37,7 +37,7 @@ def test_what_a_missing_strategy_is_asked_for_is_looked_up_and_the_way_is_named(
     record = engine.wait(engine.ask(question), 60)
     assert record.status == "succeeded", record.error
     assert routes(engine, record.run_id) == ["tournament", "react"]
-    assert record.route.strategy == "react"
+    assert (record.route.strategy, record.route.worded_as) == ("react", "tournament")
     first = engine.view(record.run_id).report.summary[0]
     assert "a tournament of new hypotheses, has a way of its own (`biodesk hypotheses run`)" in first
 

@@ -349,6 +349,8 @@ class TournamentView(Value):
     passes: list[MakingPass] = []
     standings: list[Standing] = []
     """Best first; empty before the first hypothesis."""
+    answer: str = ""
+    """What leads and how sure that is; "" where nothing is known yet."""
     says: list[str] = []
     """Sentences on the order: what cannot be told apart yet and how many comparisons would, and the judge's habits."""
 

@@ -97,6 +97,10 @@ class NodeTable:
         """Return a node's id."""
         return self._ids[self.check(number)]
 
+    def name(self, number: int) -> str:
+        """Return a node's name, without its other attributes."""
+        return self._names[self.check(number)]
+
     def node(self, number: int) -> Node:
         """Return a node with all its attributes."""
         aliases, xrefs = self._other_names(self.check(number))

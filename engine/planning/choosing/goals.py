@@ -11,11 +11,13 @@ from engine.planning.binding.bound import Bound
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate, can_be_done
-from engine.planning.choosing.several import one_each, requests_in
+from engine.planning.choosing.several import AskedPart, one_each, parts_of, requests_in
 from engine.planning.choosing.subgroups import Each, apart, holds, relates, without
 from engine.planning.naming.mention import SURE as SURE_NAMED
+from engine.planning.reading.read import within
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
+from engine.toolbox.analyses import ASIDE
 
 SURE = 0.5
 """From this probability on no near analysis is put in the place of the likeliest."""
@@ -105,6 +107,42 @@ def as_chosen(catalogue: Catalogue, analysis: str, every: list[Candidate], readi
     )
     share = next((c.wording for c in every if c.analysis.id == analysis), 0.0)
     return Candidate(catalogue.analyses[analysis], share, 1.0, bounds[0] if bounds else None)
+
+
+def parts_asked(catalogue: Catalogue, every: list[Candidate], reading: Reading, data: Data) -> list[AskedPart]:
+    """Return the parts of a question that was only read so far; [] for one that asks for one thing."""
+    reading.requests = requests_in(catalogue, reading, data)
+    several = len(reading.requests) > 1 and bool(every)
+    return parts_of(catalogue, reading, data, likeliest(every, reading, data)) if several else []
+
+
+def part_may_be(catalogue: Catalogue, part: AskedPart, reading: Reading, data: Data) -> list[Candidate]:
+    """Return the analyses that a part of a question may ask for, likeliest first."""
+    first, last = part.places[0].first, part.places[-1].last
+    return catalogue.candidates(within(reading, part.places, data), data, first=first, last=last, whole=reading)
+
+
+def chosen_each(
+    catalogue: Catalogue, names: list[str], every: list[Candidate], reading: Reading, data: Data
+) -> tuple[list[Candidate], list[str]]:
+    """Return what is chosen for each part of a question, and the parts that are left aside, in their words.
+
+    Raises:
+        PlanError: when the question has not as many parts, or none is left.
+    """
+    parts = parts_asked(catalogue, every, reading, data)
+    if len(parts) != len(names) or not any(name != ASIDE for name in names):
+        message = f"{len(names)} analyses are chosen for a question of {max(1, len(parts))}."
+        raise PlanError(message, advice="Choose one for each thing that is asked; at least one must be planned.")
+    goals = [
+        part.best
+        if name == part.best.analysis.id
+        else as_chosen(catalogue, name, every, within(reading, part.places, data), data)
+        for name, part in zip(names, parts, strict=True)
+        if name != ASIDE
+    ]
+    aside = [part.text(reading) for name, part in zip(names, parts, strict=True) if name == ASIDE]
+    return [*goals, *_also(reading, goals, every)], aside
 
 
 def of_each(

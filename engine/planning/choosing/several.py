@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 from engine.planning.binding.bind import bind
 from engine.planning.binding.bound import Bound
@@ -51,8 +52,26 @@ def requests_in(catalogue: Catalogue, reading: Reading, data: Data) -> list[Requ
     return reading.requests if len(found) == 1 else found
 
 
+class AskedPart(NamedTuple):
+    """Something that a question asks for beside other things."""
+
+    best: Candidate
+    places: list[Request]
+    """Where it is asked for."""
+
+    def text(self, reading: Reading) -> str:
+        """Return its words."""
+        words = [reading.words[place.first : place.last + 1] for place in self.places]
+        return " ".join(reading.question[part[0].start : part[-1].end] for part in words)
+
+
 def one_each(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate) -> list[Candidate]:
     """Return what to plan for each request that is sure of another analysis; only the best where fewer than two are."""
+    return [part.best for part in parts_of(catalogue, reading, data, best)] or [best]
+
+
+def parts_of(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate) -> list[AskedPart]:
+    """Return the requests that are each sure of another analysis; [] where fewer than two are."""
     told: dict[str, Candidate] = {}
     places: dict[str, list[Request]] = {}
     for request in reading.requests:
@@ -63,7 +82,7 @@ def one_each(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate
             told[own[0].analysis.id] = own[0]
             places.setdefault(own[0].analysis.id, []).append(request)
     if len(told) < 2:
-        return [best]
+        return []
     for key, several in places.items():  # what is asked of one thing in two sentences is one request
         if len(several) > 1 and (joined := told[key].bound) is not None:
             again = bind(joined.spec, within(reading, several, data), data, needs=catalogue.analyses[key].needs)
@@ -72,9 +91,10 @@ def one_each(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate
     told = {key: item for key, item in told.items() if not _part_of(item, told.values())}
     told = {key: item for key, item in told.items() if not _only_how_many(item, reading, [best, *told.values()])}
     if len(told) < 2:
-        return [best]
+        return []
     families = {item.analysis.family for item in told.values()}
-    return list(told.values()) if len(families) > 1 or best.analysis.id in told else [best]
+    apart = len(families) > 1 or best.analysis.id in told
+    return [AskedPart(item, places[key]) for key, item in told.items()] if apart else []
 
 
 def items_of_list(

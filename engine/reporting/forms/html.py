@@ -17,7 +17,7 @@ from engine.domain.toolspec import Citation
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance.files import file_name
 from engine.provenance.recorder import maker
-from engine.reporting.checked import TAGS, checked_lines
+from engine.reporting.checked import TAGS, checked_lines, searched_lines
 from engine.reporting.forms.contents import Contents, anchor, cell_anchor, gather, image_bytes, row_anchor
 from engine.reporting.forms.excerpts import Excerpt
 from engine.reporting.forms.html_style import STYLE
@@ -36,6 +36,7 @@ def render(view: RunView, artifacts: ArtifactStore, registry: ToolRegistry) -> s
     details = [
         _section("Findings", "".join(_step_section(contents, *part, artifacts) for part in contents.sections())),
         _section("What was checked", _list([_e(line) for line in checked_lines(report)])),
+        _section("What was searched", _list([_e(line) for line in searched_lines(report)])),
         _section("Limitations", _list([_e(text) for text in report.limitations])),
         _section("Assumptions", _list([_e(text) for text in report.assumptions])),
         _section("Next steps", _list([_e(text) for text in report.next_steps])),

@@ -13,7 +13,7 @@ from engine.domain.report import Report
 from engine.domain.run_view import RunView
 from engine.provenance.files import artifact_files
 from engine.provenance.recorder import maker
-from engine.reporting.checked import TAGS, checked_lines
+from engine.reporting.checked import TAGS, checked_lines, searched_lines
 from engine.reporting.compose import TITLE_LENGTH, report_of, title_of
 from engine.reporting.numbers import format_number, shown_cells
 from engine.reporting.status import status_lines
@@ -38,6 +38,7 @@ def render(view: RunView, registry: ToolRegistry) -> str:
         "---",
         _section("Findings", _findings(view, report)),
         _section("What was checked", _bullets([_e(line) for line in checked_lines(report)])),
+        _section("What was searched", _bullets([_e(line) for line in searched_lines(report)])),
         _section("Limitations", _bullets([_e(text) for text in report.limitations])),
         _section("Assumptions", _bullets([_e(text) for text in report.assumptions])),
         _section("Next steps", _bullets([_e(text) for text in report.next_steps])),

@@ -18,7 +18,7 @@ from engine.domain.run_view import RunView
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance.files import file_name
 from engine.provenance.recorder import maker
-from engine.reporting.checked import TAGS, checked_lines
+from engine.reporting.checked import TAGS, checked_lines, searched_lines
 from engine.reporting.compose import TITLE_LENGTH
 from engine.reporting.forms.contents import Contents, anchor, gather, image_bytes, row_anchor
 from engine.reporting.forms.excerpts import Excerpt
@@ -139,6 +139,7 @@ class _Page:
         flow += self._section("Findings", self._findings())
         for title, lines in (
             ("What was checked", checked_lines(report)),
+            ("What was searched", searched_lines(report)),
             ("Limitations", report.limitations),
             ("Assumptions", report.assumptions),
             ("Next steps", report.next_steps),

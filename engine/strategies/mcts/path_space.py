@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.discovery.tree.space import Choice
-from engine.domain.knowledge import EDGE_CODE, EDGE_TYPES, NODE_CODE, EdgeType, GraphPath, NodeType
+from engine.domain.knowledge import EDGE_CODE, EDGE_TYPES, NODE_CODE, SYMMETRIC, EdgeType, GraphPath, NodeType
 from engine.knowledge.graph.queries import RECORDS, hub_penalty
 from engine.knowledge.graph.view import GraphView
 
@@ -74,9 +74,8 @@ class PathSpace:
         numbers = np.array(list(best), dtype=np.int64)
         passed = hub_penalty(self.view.nodes.degrees[numbers])
         promise = np.where(np.isin(numbers, list(self.goals)), 1.0, passed * 0.5 ** self._away[numbers])
-        edges = self.view.edges
         return [
-            Choice((*state, number), best[number][0] * float(prior), EDGE_TYPES[edges.codes[best[number][1]]].value)
+            Choice((*state, number), best[number][0] * float(prior), self._step(best[number][1], number))
             for number, prior in zip(best, promise.tolist(), strict=True)
         ]
 
@@ -97,6 +96,14 @@ class PathSpace:
         rows = [self._surest(*pair) for pair in itertools.pairwise(state)]
         nodes = [self.view.nodes.node(number) for number in state]
         return GraphPath(nodes=nodes, edges=self.view.edges.full(rows), score=round(self.value(state), 6))
+
+    def _step(self, row: int, number: int) -> str:
+        """Return an edge and the node it leads to in words, pointing as it is stated."""
+        kind = EDGE_TYPES[self.view.edges.codes[row]]
+        link = f"-[{kind.value}]-"
+        if kind not in SYMMETRIC:
+            link = f"{link}>" if self.view.edges.tails[row] == number else f"<{link}"
+        return f"{link} {self.view.nodes.name(number)}"
 
     def _surest(self, a: int, b: int) -> int:
         rows = self.view.rows_between(a, b)

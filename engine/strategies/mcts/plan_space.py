@@ -1,7 +1,8 @@
-"""Plans of a question as a space of choices: which analysis answers it, then one answer for each thing the plan asks.
+"""Plans of a question as a space of choices: analyses of what it asks for, then answers to what the plan asks.
 
-Nothing is planned here: every state is handed to the planner, so that the best of them is an ordinary plan that
-type-checks. What the planner refuses is an end that is worth nothing.
+A question of several parts has a choice for each: one of the analyses it may mean, or that it is left aside. Nothing
+is planned here: every state is handed to the planner, so that the best of them is an ordinary plan that type-checks.
+What the planner refuses is an end that is worth nothing.
 """
 
 from __future__ import annotations
@@ -14,19 +15,23 @@ from typing import Any
 from engine.discovery.tree.space import Choice
 from engine.domain.plan import OpenQuestion, TaskDag
 from engine.errors import EngineError
+from engine.toolbox.analyses import APART, ASIDE, chosen_parts, load_analyses
 
 MOST_ANALYSES, MOST_BOUND, MOST_CHOICES = 6, 4, 6
 LEAST = 0.01
 """An analysis less probable than this share of the likeliest is not tried."""
+_ASIDE = 0.1
+"""Prior of leaving a part of the question aside, beside 1 for its likeliest analysis."""
 _PROPOSED = 1.0
 """Prior of what the planner proposes itself, beside 0.5 shared by the other answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartialPlan:
-    """An analysis and what was chosen for it so far."""
+    """What was chosen so far."""
 
     analysis: str = ""
+    """Of each part of the question in turn (see `chosen_parts`)."""
     chosen: tuple[tuple[str, str, str], ...] = ()
     """(question, tool.parameter, value as JSON), in the order in which they were settled."""
 
@@ -45,7 +50,7 @@ class PlanWorth:
     """What a plan's value is made of; the shares are summed with these weights."""
 
     fit: float = 0.4
-    """How probable the analysis is beside the likeliest."""
+    """How probable the analysis is beside the likeliest, on average over the parts; one left aside is 0."""
     coverage: float = 0.25
     """Requests of the question that it answers."""
     settled: float = 0.15
@@ -53,17 +58,22 @@ class PlanWorth:
     sound: float = 0.1
     """One by a quarter of its warnings, and one more."""
     past: float = 0.05
-    """Share of finished runs of its tools that succeeded; a half where there was none."""
+    """How well the tools did in the user's own finished runs that nobody doubts; a half where there were none."""
     cheap: float = 0.05
     """One by its seconds in minutes, and one more."""
+
+
+def _called(analysis: str) -> str:
+    known = load_analyses().get(analysis)
+    return f"{analysis} ({known.name})" if known else analysis
 
 
 @dataclass(slots=True)
 class PlanSpace:
     """Plans of one question on its files. Planning is not for several threads at once."""
 
-    weighed: Mapping[str, float]
-    """Analysis -> probability, as `Planner.weighed` gives it."""
+    asked: Sequence[Mapping[str, float]]
+    """Of each part of the question analysis -> probability, as `Planner.asked` gives it."""
     plan: Callable[[str, Mapping[str, Mapping[str, Any]]], TaskDag]
     """The planner: from an analysis and what is chosen to a plan."""
     seconds: Callable[[TaskDag], float] = lambda plan: 5.0 * len(plan.nodes)
@@ -83,14 +93,12 @@ class PlanSpace:
 
     def is_end(self, state: PartialPlan) -> bool:
         """Say whether everything that the plan asks is settled, or it cannot be planned."""
-        return bool(state.analysis) and (self.made(state) is None or not self._open(state))
+        return not self._parts_left(state) and (self.made(state) is None or not self._open(state))
 
     def children(self, state: PartialPlan) -> Sequence[Choice[PartialPlan]]:
-        """Return the analyses, or the answers to the first question that is open."""
-        if not state.analysis:
-            most = max(self.weighed.values(), default=0.0)
-            likely = [(key, share) for key, share in self.weighed.items() if share > LEAST * most][:MOST_ANALYSES]
-            return [Choice(PartialPlan(key), share / most, f"as {key}") for key, share in likely]
+        """Return the analyses of the next part, or the answers to the first question that is open."""
+        if self._parts_left(state):
+            return self._analyses(chosen_parts(state.analysis))
         if self.is_end(state):
             return []
         asked = self._open(state)[0]
@@ -98,7 +106,7 @@ class PlanSpace:
         node = plan.node(asked.node) if plan else None
         place = f"{node.tool if node else ''}.{asked.param}"
         others = [value for value in asked.choices if value != asked.proposed][:MOST_CHOICES]
-        answers = [("", _PROPOSED, "as proposed")]
+        answers = [("", _PROPOSED, f"{asked.param} = {asked.proposed}, as proposed")]
         answers += [(json.dumps(value), 0.5 / len(others), f"{asked.param} = {value}") for value in others]
         return [
             Choice(PartialPlan(state.analysis, (*state.chosen, (asked.id, place, value))), prior, why)
@@ -110,17 +118,18 @@ class PlanSpace:
         plan = self.made(state)
         if plan is None:
             return 0.0
-        worth, most = self.worth, max(self.weighed.values())
+        worth, parts = self.worth, zip(chosen_parts(state.analysis), self.asked, strict=True)
+        fit = sum(weighed.get(key, 0.0) / max(weighed.values(), default=1.0) for key, weighed in parts)
         answered = len(plan.analysis) or 1
-        parts = (
-            (worth.fit, self.weighed.get(state.analysis, 0.0) / most),
+        shares = (
+            (worth.fit, fit / len(self.asked)),
             (worth.coverage, answered / (answered + len(plan.not_answered))),
             (worth.settled, 1 / (1 + len(plan.unanswered()))),
             (worth.sound, 1 / (1 + len(plan.warnings) / 4)),
             (worth.past, self.past(plan)),
             (worth.cheap, 1 / (1 + self.seconds(plan) / 60)),
         )
-        return sum(weight * share for weight, share in parts)
+        return sum(weight * share for weight, share in shares)
 
     def made(self, state: PartialPlan) -> TaskDag | None:
         """Return the plan of a state, None when it cannot be made."""
@@ -133,6 +142,20 @@ class PlanSpace:
             except EngineError:
                 self._plans[key] = None
         return self._plans[key]
+
+    def _parts_left(self, state: PartialPlan) -> int:
+        return len(self.asked) - len(chosen_parts(state.analysis))
+
+    def _analyses(self, before: list[str]) -> list[Choice[PartialPlan]]:
+        weighed = self.asked[len(before)]
+        most = max(weighed.values(), default=0.0)
+        likely = [(key, share) for key, share in weighed.items() if share > LEAST * most][:MOST_ANALYSES]
+        found = [(key, share / most, f"as {_called(key)}") for key, share in likely]
+        last = len(before) + 1 == len(self.asked)
+        if len(self.asked) > 1 and not (last and all(key == ASIDE for key in before)):
+            found.append((ASIDE, _ASIDE, "left aside"))
+        part = f"part {len(before) + 1} " if len(self.asked) > 1 else ""
+        return [Choice(PartialPlan(APART.join([*before, key])), prior, part + why) for key, prior, why in found]
 
     def _open(self, state: PartialPlan) -> list[OpenQuestion]:
         """Return the plan's questions about parameters that have several answers and were not settled yet."""

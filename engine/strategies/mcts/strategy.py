@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,8 @@ class SearchStrategy:
     planner: Planner
     seconds: Callable[[str], float] = lambda tool: 5.0
     """A rough duration of a tool."""
+    past: Callable[[str], Callable[[Collection[str]], float]] = lambda user: lambda tools: 0.5
+    """Returns for a user how well his past runs did with tools, 0 to 1; a half where there were none."""
 
     def at_once(self, question: str, run_id: str = "") -> Report | None:
         """Return the answer where the words ask for a possible link and the graph knows its ends."""
@@ -69,18 +71,22 @@ class SearchStrategy:
             raise PlanError(err.message, advice=err.advice, details=err.details) from err
 
     def best_plan(self, record: RunRecord, profiles: Sequence[Profile]) -> ChosenPlan | None:
-        """Return the best of many plans of a question on its files, None where not even one can be made."""
+        """Return the best of many plans of a question on its files, None where none can be made or chosen so."""
         question, files = record.question, list(profiles)
         if not files:
             return None
         try:
-            weighed = self.planner.weighed(question, files)
+            asked = self.planner.asked(question, files)
         except EngineError:
             return None
+        if not asked:
+            return None
+        past = self.past(record.user)
         space = PlanSpace(
-            weighed,
+            asked,
             lambda analysis, chosen: self.planner.plan(question, files, analysis=analysis, chosen=chosen).plan,
             seconds=lambda plan: sum(self.seconds(node.tool) for node in plan.nodes),
+            past=lambda plan: past({node.tool for node in plan.nodes}),
         )
         run_id = record.run_id
         search = self.kept.run(f"{run_id}/plans", space, PLANS_BUDGET, name="plans", goal=question, run_id=run_id)

@@ -24,7 +24,7 @@ from engine.strategies.tournament.asking import RoundTable
 from engine.strategies.tournament.cast import Cast
 from engine.strategies.tournament.ledger import Ledger
 from engine.strategies.tournament.loop import play
-from engine.strategies.tournament.saying import sentences
+from engine.strategies.tournament.saying import leading, sentences
 from engine.strategies.tournament.stages.making import own
 from engine.strategies.tournament.stages.testing import open_tests, plan_of, run_test
 from engine.strategies.tournament.standings import rated, standings
@@ -39,7 +39,8 @@ def complete(view: TournamentView) -> TournamentView:
     """Return a view with its standings and what can be said of them."""
     known = rated(view)
     order = standings(view, known)
-    return view.model_copy(update={"standings": order, "says": sentences(view, order, known)})
+    told = {"answer": leading(view, order), "says": sentences(view, order, known)}
+    return view.model_copy(update={"standings": order, **told})
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from engine.discovery.pairing import comparisons_wanted
 from engine.domain.discovery.hypotheses import Match, Standing, TournamentView
 from engine.strategies.tournament.standings import Rated, gathered, newest_marks
-from engine.text.prose import listed
+from engine.text.prose import full_stop, listed
 
 _MANY = 999
 _GROUPS = 3
@@ -36,6 +36,21 @@ def sentences(view: TournamentView, standings: Sequence[Standing], known: Rated 
     if count := len(view.skipped):
         said.append(f"{_times(count, 'item')} could not be made and {'was' if count == 1 else 'were'} left out.")
     return said
+
+
+def leading(view: TournamentView, standings: Sequence[Standing]) -> str:
+    """Return the hypothesis that leads with how sure that is, "" where none competes."""
+    competing = [one for one in standings if one.status == "competing"]
+    if not competing:
+        return ""
+    first, text = competing[0], {one.id: one.text for one in view.hypotheses}
+    if len(competing) == 1:
+        place = "is the only one that competes"
+    elif not any(one.matches for one in competing):
+        place = "stands first by what reviews say; nothing was compared"
+    else:
+        place = f"leads: the best of {len(competing)} with a chance of {first.chance_best:.0%}"
+    return f"{full_stop(text[first.hypothesis])} It ({first.hypothesis}) {place}."
 
 
 def _on_order(competing: Sequence[Standing], known: Rated, *, over: bool) -> list[str]:

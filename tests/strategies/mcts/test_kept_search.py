@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from waiting import until
+from waiting import comes_about, until
 
 from engine.adapters.fakes import FrozenClock
 from engine.discovery.tree.space import Choice, SearchBudget, SearchWays
@@ -24,8 +24,9 @@ BUDGET = SearchBudget(simulations=150)
 class Logged:
     """Digits in a row; every look at an end is a line of a file, written before the value is known to anybody."""
 
-    def __init__(self, log: Path):
+    def __init__(self, log: Path, pause: float = 0.0):
         self.log = log
+        self.pause = pause
 
     def start(self):
         return ""
@@ -42,6 +43,7 @@ class Logged:
     def value(self, state):
         with self.log.open("a") as handle:
             handle.write(state + "\n")
+        comes_about(lambda: False, self.pause)  # looking takes as long
         return random.Random(state).random()
 
 
@@ -99,24 +101,31 @@ def looked_at(log: Path) -> int:
 CHILD = """
 import sys
 from pathlib import Path
-sys.path[:0] = sys.argv[3:]
+sys.path[:0] = sys.argv[5:]
 from engine.adapters.fakes import FrozenClock
+from engine.discovery.tree.space import SearchWays
 from engine.strategies.mcts.kept_search import KeptSearches
 from storage.database import Database
 from storage.runs.search_trees import DuckSearchTrees
 from strategies.mcts.test_kept_search import BUDGET, Logged
 database = Database(Path(sys.argv[1]))
 kept = KeptSearches(DuckSearchTrees(database), FrozenClock())
-kept.run("tree", Logged(Path(sys.argv[2])), BUDGET, name="digits", goal="most")
+space, ways = Logged(Path(sys.argv[2]), float(sys.argv[3])), SearchWays(parallel=int(sys.argv[4]))
+kept.run("tree", space, BUDGET, name="digits", goal="most", ways=ways)
 database.close()
 """
 
 
-def test_killed_at_random_moments_it_looks_at_no_end_twice(tmp_path):
-    """A look that the kill cut short before its value was stored is the one that was under way: at most one a kill."""
+@pytest.mark.parametrize(("pause", "parallel"), [(0.0, 1), (0.03, 8)])
+def test_killed_at_random_moments_it_looks_at_no_end_twice(tmp_path, pause, parallel):
+    """A look that the kill cut short before its value was stored is the one that was under way: at most one a kill.
+
+    So it is in a batch, where a look takes long.
+    """
     root = Path(__file__).parents[3]
     log = tmp_path / "looked"
-    command = [sys.executable, "-c", CHILD, str(tmp_path / "b.duckdb"), str(log), str(root), str(root / "tests")]
+    given = [str(tmp_path / "b.duckdb"), str(log), str(pause), str(parallel), str(root), str(root / "tests")]
+    command = [sys.executable, "-c", CHILD, *given]
     chance, kills = random.Random(5), 0
     for wanted in sorted(chance.sample(range(5, 110), 3)):
         process = subprocess.Popen(command)
@@ -135,7 +144,12 @@ def test_killed_at_random_moments_it_looks_at_no_end_twice(tmp_path):
     assert set(looked) == set(stored)
     assert len(looked) - len(set(looked)) <= kills
     straight = KeptSearches(SearchTreesTwin(), FrozenClock()).run(
-        "tree", Logged(tmp_path / "straight"), BUDGET, name="digits", goal="most"
+        "tree",
+        Logged(tmp_path / "straight"),
+        BUDGET,
+        name="digits",
+        goal="most",
+        ways=SearchWays(parallel=parallel),
     )
     assert sorted(stored) == sorted((tmp_path / "straight").read_text().split())
     assert straight.best_value == max(stored.values())
