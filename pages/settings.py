@@ -12,6 +12,7 @@ from pages.parts.frame import inside_frame
 from pages.parts.words import counted
 from pages.setting.editing import edit_budgets, edit_models
 from pages.setting.rows import ROLES, Row, budget_rows, call_rows, disk_rows, model_rows, said_line
+from pages.setting.servers import draw_servers
 
 if TYPE_CHECKING:
     from engine.api import Engine
@@ -41,6 +42,7 @@ def _models(engine: Engine) -> None:
         st.code('model = "ollama/qwen3:8b"', language="toml")
         st.caption(plain(f"into {engine.settings.workspace / 'settings.toml'}, or below, and start Biodesk anew."))
         edit_models(engine)
+        draw_servers(engine)
         return
     st.caption("A key goes to its server and nowhere else; its last letters are shown. The test asks for one word.")
     for role, title in ROLES.items():
@@ -53,6 +55,7 @@ def _models(engine: Engine) -> None:
         for told in st.session_state.get(f"tested_{role}", ()):
             (st.success if told["works"] else st.warning)(plain(said_line(told)))
     edit_models(engine)
+    draw_servers(engine)
 
 
 def _costs(engine: Engine) -> None:

@@ -19,7 +19,7 @@ REVIEWED = {
     "plan_hypotheses": "9cc7c95383ec",
     "rank_tools": "bec3f00558ce",
     "read_claims": "a2670eadd6ce",
-    "read_question": "8247ca79e211",
+    "read_question": "6cb1eee864e3",
     "review_hypotheses": "228691ccfa67",
     "review_run": "4e6966811de3",
     "rewrite_hypothesis": "f244fc3d9fa2",
