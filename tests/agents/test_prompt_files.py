@@ -24,6 +24,7 @@ REVIEWED = {
     "review_run": "4e6966811de3",
     "rewrite_hypothesis": "f244fc3d9fa2",
     "route_task": "32abd572a7fb",
+    "shorten_talk": "130ba8b10165",
     "sum_up_round": "09e65a249971",
     "write_answer": "1470cd554727",
     "write_code": "8e8c25a50840",
