@@ -34,8 +34,8 @@ from engine.toolbox.shelf import Shelf
 _log = logging.getLogger(__name__)
 MOST_CODE = 2
 """So many parts of a question may be answered by code."""
-SHOWN = 14
-"""So many tools are shown with their parameters."""
+SHOWN = 10
+"""So many tools are shown with their parameters; others are asked for by name."""
 ROUNDS = 3
 """A reading may be given so many times: once, and anew after each list of what did not fit."""
 
@@ -120,6 +120,7 @@ class QuestionReader:
             return _made_or(made, refused)
         doubts = doubts if self.levels else [without_levels(doubt, profiles, question) for doubt in doubts]
         first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
+        first = [*self._doing(made.plan if made is not None else None), *first]
         try:
             read = self.plan(question, profiles, [*first, *near], before=before, run_id=run_id, doubts=doubts)
             return self._with_turned_sides(read, made.plan) if made is not None else read
@@ -131,6 +132,11 @@ class QuestionReader:
         except ModelUnavailable as err:
             faults.append(f"No model could read the question ({err.message}); it was read by rules alone.")
         return _made_or(made, refused)
+
+    def _doing(self, plan: TaskDag | None) -> list[str]:
+        """Return the tools of what a plan of the rules does and of what else it may be: the likeliest to be named."""
+        asked = [one.id for one in (*plan.analysis, *plan.alternatives)] if plan is not None else []
+        return [spec.name for analysis in asked for spec in self.registry if analysis in spec.answers]
 
     def _doubts(self, plan: TaskDag, profiles: Sequence[Profile]) -> list[str]:
         """Return what a plan of the rules leaves open or out, or may have overheard, a sentence each."""
@@ -301,7 +307,7 @@ def _before(plan: TaskDag | None) -> str:
 
 
 def _choices(choices: Sequence[str]) -> str:
-    return f"Choices: {', '.join(map(repr, choices))}." if choices else ""
+    return f"Choices: {', '.join(map(repr, choices))}." if len(choices) > 1 else ""
 
 
 def _params(node: TaskNode) -> str:

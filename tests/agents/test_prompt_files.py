@@ -26,8 +26,8 @@ REVIEWED = {
     "route_task": "32abd572a7fb",
     "shorten_talk": "130ba8b10165",
     "sum_up_round": "09e65a249971",
-    "write_answer": "1470cd554727",
-    "write_code": "8e8c25a50840",
+    "write_answer": "19b28922f222",
+    "write_code": "dc4ceec35f48",
 }
 """Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
 

@@ -38,6 +38,16 @@ def test_founded_words_name_their_writer_and_findings():
     assert (words.text, words.model, words.findings) == ("Yes, by 1.5.", "scripted/one", ["n1_f1"])
 
 
+def test_a_writer_is_told_what_must_be_told():
+    further = FINDING.model_copy(update={"id": "n1_f3", "text": "There are 40 plants."})
+    models = Scripted(said("There are 40 plants.", "n1_f3"), said("Yes, by 1.5.", "n1_f1"))
+    report = REPORT.model_copy(update={"findings": [FINDING, further]})
+    assert AnswerWriter(models).in_words(report).text == "Yes, by 1.5."
+    assert "n1_f1 (must be told): Growth" in models.asked[0]
+    assert "n1_f3: There" in models.asked[0]
+    assert "No sentence tells of n1_f1" in models.asked[1]
+
+
 def test_unfounded_words_go_back_and_in_the_end_are_not_shown():
     models = Scripted(*[said("Yes, by 30 %.", "n1_f1")] * ROUNDS)
     assert AnswerWriter(models).in_words(REPORT) is None
