@@ -18,7 +18,7 @@ REVIEWED = {
     "next_lookup": "b155f88f1f87",
     "plan_hypotheses": "9cc7c95383ec",
     "rank_tools": "bec3f00558ce",
-    "read_claims": "a2670eadd6ce",
+    "read_claims": "164251048149",
     "read_question": "6cb1eee864e3",
     "review_hypotheses": "228691ccfa67",
     "review_run": "4e6966811de3",

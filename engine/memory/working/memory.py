@@ -24,8 +24,8 @@ from engine.ports.conversations import ConversationStore
 from engine.ports.system import Clock
 from engine.text.prose import quoted
 
-LOOSER = 2
-"""How many times shorter than the messages a model's summary is: it keeps all names and numbers, rules choose some."""
+SHORTER = 2 / 3
+"""Part of the messages that a summary by a model may take: it keeps all names and numbers, where rules choose some."""
 
 
 class TalkStore(ConversationStore, Protocol):
@@ -223,7 +223,7 @@ class WorkingMemory:
             return
         try:
             passages = [Passage(m.role, m.text) for m in said]
-            made = shortening.write(passages, summary.tokens_before // LOOSER, conversation)
+            made = shortening.write(passages, int(SHORTER * summary.tokens_before), conversation)
         except ModelUnavailable as err:
             made = ShortText(text="", by="", problems=(err.message,))
         problems = made.problems
