@@ -513,14 +513,16 @@ def make_agents(
         return records.view(records.newest(run_id)).profiles
 
     asks, levels = ByModels(models, scope), settings.model_levels
-    coder = Coder(asks, levels)
+    coder, mender = Coder(asks, levels), StepMender(asks, looked_at, levels)
     reads, codes, judges = (models.has(role) for role in ("reasoning", "coder", "judge"))
     writes = coder if settings.model_code and codes else None
     return Agents(
         reader=QuestionReader(asks, planner, registry, levels, writes, shelf)
         if settings.model_plans and reads
         else None,
-        mending=Mending(StepMender(asks), coder, shelf, looked_at, lessons_on, settings.model_code_held)
+        mending=Mending(
+            StepMender(asks, looked_at, levels), coder, shelf, looked_at, lessons_on, settings.model_code_held
+        )
         if settings.model_repairs and codes
         else None,
         reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels), settings.model_revisions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from engine.domain.profile import ColumnProfile, Profile, Structure
 from engine.domain.toolspec import ParamSpec, ToolSpec
@@ -35,6 +35,12 @@ def files_text(profiles: Iterable[Profile], *, levels: bool = True) -> str:
         levels: whether values of groups may be listed; False gives their number.
     """
     return "\n\n".join("\n".join(_file(profile, levels=levels)) for profile in profiles) or "No file was given."
+
+
+def columns_text(profiles: Iterable[Profile], names: Collection[str], *, levels: bool = True) -> str:
+    """Return those columns of the files that have one of these names, a line each."""
+    found = [column for profile in profiles for column in profile.column_profiles if column.name in names]
+    return "\n".join(f"- {quoted(column.name)}: {_column(column, levels=levels)}" for column in found)
 
 
 def without_levels(text: str, profiles: Iterable[Profile], question: str) -> str:

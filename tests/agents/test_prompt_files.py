@@ -14,7 +14,7 @@ REVIEWED = {
     "compare_hypotheses": "2b5e06584153",
     "conclude_hypothesis": "0954558bf8bf",
     "debate_hypothesis": "f6b852eab62a",
-    "mend_step": "016090ad627d",
+    "mend_step": "852a2f659928",
     "next_lookup": "b155f88f1f87",
     "plan_hypotheses": "9cc7c95383ec",
     "rank_tools": "bec3f00558ce",

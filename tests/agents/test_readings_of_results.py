@@ -5,11 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from growth_data import write_growth
 from scripted import Scripted
 
 from engine.agents.mender import MOST_REPAIRS, StepMender
 from engine.agents.reviewer import RunReviewer
 from engine.agents.writer import ROUNDS, AnswerWriter
+from engine.data.profiler import profile_file
 from engine.domain.findings import Finding
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.report import Answer, Report
@@ -177,6 +179,16 @@ def test_what_was_tried_is_not_tried_again_and_there_is_an_end():
     assert mended({"test": "ranks"}, spent=[tried])[0] is None
     _, models = mended({"test": "ranks"}, spent=[tried] * MOST_REPAIRS)
     assert not models.asked
+
+
+@pytest.mark.parametrize("levels", [True, False])
+def test_a_mender_sees_the_columns_that_the_step_names_and_values_only_with_consent(tmp_path, levels):
+    profile = profile_file(write_growth(tmp_path / "growth.csv"))
+    models, spec = Scripted({"summary": "s", "root_cause": "few"}), builtin_tools().get("compare_groups")
+    StepMender(models, lambda _: [profile], levels).repair("r1", "q", NODE, spec, NODE.params, "It failed.", ())
+    assert '- "growth": number' in models.asked[0]
+    assert '- "height"' not in models.asked[0]
+    assert ('"control" (20)' in models.asked[0]) == levels
 
 
 def test_what_repairs_taught_is_told_as_material_and_what_this_one_teaches_is_kept():
