@@ -520,9 +520,7 @@ def make_agents(
         reader=QuestionReader(asks, planner, registry, levels, writes, shelf)
         if settings.model_plans and reads
         else None,
-        mending=Mending(
-            StepMender(asks, looked_at, levels), coder, shelf, looked_at, lessons_on, settings.model_code_held
-        )
+        mending=Mending(mender, coder, shelf, looked_at, lessons_on, settings.model_code_held)
         if settings.model_repairs and codes
         else None,
         reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels), settings.model_revisions)
