@@ -32,7 +32,7 @@ from engine.memory.episodes.recalling import Recalling, Usual
 from engine.memory.facts.memory import SemanticMemory
 from engine.memory.facts.statements import Statements
 from engine.memory.service import Memory
-from engine.memory.working.memory import WorkingMemory
+from engine.memory.working.memory import Shortening, WorkingMemory
 from engine.models.roster import Target, targets
 from engine.models.scope import Scope
 from engine.models.service import Models
@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from engine.agents.claim_reader import ClaimReader
     from engine.agents.opinion import RouteOpinion
     from engine.agents.reader import QuestionReader
+    from engine.agents.shortener import TalkShortener
     from engine.agents.tool_ranker import ToolRanker
     from engine.steps.mending import Mending
     from engine.steps.second_reading import SecondReading
@@ -107,6 +108,8 @@ if TYPE_CHECKING:
 
 WARMING_PATIENCE = 30.0
 """Seconds that closing waits for what is being loaded; each part takes a few."""
+SHORTENING_PATIENCE = 10.0
+"""Seconds that closing waits for old turns being put in short, once the request for it is ended."""
 
 
 class Closes(Protocol):
@@ -251,6 +254,9 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     executor.mending = agents.mending
     finder.order = agents.ranker or finder.order
     knowledge.claims.reads = agents.claims or knowledge.claims.reads
+    shortening = Errands("shortening", patience=SHORTENING_PATIENCE)
+    if agents.shortener is not None:
+        memory.working.shortening = Shortening(agents.shortener, shortening.add)
     corrections = Corrections(DuckCorrections(database), profiler)
     titles = {spec.name: spec.title for spec in registry}
     remembering = Remembering(settings=settings, memory=memory, knowledge=knowledge, titles=titles)
@@ -302,7 +308,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     first: list[Callable[[], object]] = [profiler.warm, sandbox.warm, finder.warm, planner.warm, memory.recalling.warm]
     first += [knowledge.graph.view, knowledge.recognising.linker, models.warm]
     # Threads first; what warms up ends once the worker that it may wait for is gone. None may outlive the database.
-    threads = (suggestions, imports, requests, models, tournaments, queue, records.log, sandbox)
+    threads = (suggestions, imports, requests, models, shortening, tournaments, queue, records.log, sandbox)
     return EngineParts(
         workspace=workspace,
         records=records,
@@ -476,6 +482,7 @@ class Agents:
     driver: ModelDriver | None = None
     claims: ClaimReader | None = None
     ranker: ToolRanker | None = None
+    shortener: TalkShortener | None = None
 
 
 def make_agents(
@@ -499,6 +506,7 @@ def make_agents(
     from engine.agents.opinion import RouteOpinion
     from engine.agents.reader import QuestionReader
     from engine.agents.reviewer import RunReviewer
+    from engine.agents.shortener import TalkShortener
     from engine.agents.tool_ranker import ToolRanker
     from engine.agents.writer import AnswerWriter
     from engine.steps.mending import Mending
@@ -512,18 +520,21 @@ def make_agents(
         given = {"user": run.user, "conversation": run.conversation}
         return Scope(run_id=run_id, emit=records.log.emit, cancel=queue.token(run_id), **given)
 
+    def of_talk(conversation: str) -> Scope:
+        return Scope(conversation=conversation, user=settings.user)
+
     def looked_at(run_id: str) -> Sequence[Profile]:
         return records.view(records.newest(run_id)).profiles
 
     asks, levels = ByModels(models, scope), settings.model_levels
-    coder = Coder(asks, levels)
+    coder, mender = Coder(asks, levels), StepMender(asks, looked_at, levels)
     reads, codes, judges = (models.has(role) for role in ("reasoning", "coder", "judge"))
     writes = coder if settings.model_code and codes else None
     return Agents(
         reader=QuestionReader(asks, planner, registry, levels, writes, shelf)
         if settings.model_plans and reads
         else None,
-        mending=Mending(StepMender(asks), coder, shelf, looked_at, lessons_on, settings.model_code_held)
+        mending=Mending(mender, coder, shelf, looked_at, lessons_on, settings.model_code_held)
         if settings.model_repairs and codes
         else None,
         reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels), settings.model_revisions)
@@ -533,6 +544,11 @@ def make_agents(
         driver=ModelDriver(asks, levels) if reads else None,
         ranker=ToolRanker(asks) if settings.model_tools and models.has("fast") else None,
         claims=ClaimReader(asks) if settings.model_claims and reads else None,
+        shortener=TalkShortener(
+            ByModels(models, lambda talk: Scope(conversation=talk, user=settings.user), reuse=False)
+        )
+        if settings.model_memory and settings.model_report and models.has("fast")
+        else None,
     )
 
 

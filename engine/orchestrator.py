@@ -102,7 +102,8 @@ class Orchestrator:
             alone=alone,
         )
         self.records.log.new_run(record)
-        self.ending.remembering.note_question(record)
+        for told in self.ending.remembering.note_question(record):
+            self.records.log.emit(told)
         self._enqueue(record, lambda record, cancel: self._from_question(record, cancel, strategy))
         return record.run_id
 

@@ -13,6 +13,7 @@ from pages.parts.tables import plain_table
 from pages.parts.words import counted
 from pages.setting.editing import edit_budgets, edit_models
 from pages.setting.rows import ROLES, budget_rows, call_rows, disk_rows, model_rows, said_line
+from pages.setting.servers import draw_servers
 
 if TYPE_CHECKING:
     from engine.api import Engine
@@ -42,6 +43,7 @@ def _models(engine: Engine) -> None:
         st.code('model = "ollama/qwen3:8b"', language="toml")
         st.caption(plain(f"into {engine.settings.workspace / 'settings.toml'}, or below, and start Biodesk anew."))
         edit_models(engine)
+        draw_servers(engine)
         return
     st.caption("A key goes to its server and nowhere else; its last letters are shown. The test asks for one word.")
     for role, title in ROLES.items():
@@ -54,6 +56,7 @@ def _models(engine: Engine) -> None:
         for told in st.session_state.get(f"tested_{role}", ()):
             (st.success if told["works"] else st.warning)(plain(said_line(told)))
     edit_models(engine)
+    draw_servers(engine)
 
 
 def _costs(engine: Engine) -> None:

@@ -19,6 +19,8 @@ class ByModels:
     models: Models
     scope: Callable[[str], Scope]
     """Run id -> whom its calls are counted for; "" for a question that is no run."""
+    reuse: bool = True
+    """Whether answers are kept for the same question; they go with their run, so not where there is none to go with."""
 
     def ask(
         self, role: Role, system: str, user: str, answer: type[Answer], *, purpose: str, run_id: str = ""
@@ -28,7 +30,7 @@ class ByModels:
         scope, answered = self.scope(run_id), False
         scope.tell(AgentStarted(run_id=run_id, agent=purpose, role=role))
         try:
-            given = self.models.ask(role, messages, purpose=purpose, schema=answer, scope=scope)
+            given = self.models.ask(role, messages, purpose=purpose, schema=answer, scope=scope, reuse=self.reuse)
             answered = True
         finally:
             scope.tell(AgentFinished(run_id=run_id, agent=purpose, role=role, answered=answered))

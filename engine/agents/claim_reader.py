@@ -11,7 +11,7 @@ from pydantic import Field
 from engine.agents.asks import Asks
 from engine.agents.prompt_files import load_prompt
 from engine.domain.base import Value
-from engine.domain.knowledge import BIOLOGY, ToldClaim
+from engine.domain.knowledge import BIOLOGY, MEANS, ToldClaim
 from engine.errors import ModelUnavailable
 
 _log = logging.getLogger(__name__)
@@ -41,8 +41,9 @@ class ClaimReader:
         """
         if len(set(names)) < 2 or len(text) > LONGEST:
             return None
+        relations = "\n".join(f"{one}: {MEANS[one]}" if one in MEANS else one for one in sorted(BIOLOGY))
         system, user = load_prompt("read_claims").filled(
-            text=text, names="\n".join(dict.fromkeys(names)), relations=", ".join(sorted(BIOLOGY))
+            text=text, names="\n".join(dict.fromkeys(names)), relations=relations
         )
         try:
             asked = self.models.ask("reasoning", system, user, ReadClaims, purpose="read the claims of a text")

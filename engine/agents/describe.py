@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 
 from engine.domain.profile import ColumnProfile, Profile, Structure
 from engine.domain.toolspec import ParamSpec, ToolSpec
@@ -34,6 +35,23 @@ def files_text(profiles: Iterable[Profile], *, levels: bool = True) -> str:
         levels: whether values of groups may be listed; False gives their number.
     """
     return "\n\n".join("\n".join(_file(profile, levels=levels)) for profile in profiles) or "No file was given."
+
+
+def columns_text(profiles: Iterable[Profile], names: Collection[str], *, levels: bool = True) -> str:
+    """Return those columns of the files that have one of these names, a line each."""
+    found = [column for profile in profiles for column in profile.column_profiles if column.name in names]
+    return "\n".join(f"- {quoted(column.name)}: {_column(column, levels=levels)}" for column in found)
+
+
+def without_levels(text: str, profiles: Iterable[Profile], question: str) -> str:
+    """Return a text with `...` for every value of a group that the question does not name itself."""
+    columns = [column for profile in profiles for column in profile.column_profiles]
+    named = {column.name for column in columns}
+    hidden = {level for column in columns for level in column.levels if level not in named and level not in question}
+    if not hidden:
+        return text
+    longest_first = "|".join(map(re.escape, sorted(hidden, key=len, reverse=True)))
+    return re.sub(rf"(?<!\w)(?:{longest_first})(?!\w)", "...", text)
 
 
 def _file(profile: Profile, *, levels: bool) -> Iterator[str]:

@@ -7,17 +7,18 @@ mended step answers what it answered before.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import Field
 
 from engine.agents.asks import Asks
-from engine.agents.describe import tool_text
+from engine.agents.describe import columns_text, tool_text
 from engine.agents.prompt_files import load_prompt
 from engine.domain.base import Value
-from engine.domain.plan import TaskNode
+from engine.domain.plan import TaskNode, texts_of
+from engine.domain.profile import Profile
 from engine.domain.toolspec import ParamSpec, Repair, ToolSpec
 from engine.toolbox.typecheck import param_problem
 
@@ -39,6 +40,10 @@ class StepMender:
     """Has failed steps looked at by the model of the role `coder`."""
 
     models: Asks
+    looked_at: Callable[[str], Sequence[Profile]] = lambda _: ()
+    """Run id -> its files as they were looked at."""
+    levels: bool = True
+    """Whether values of groups may leave the machine."""
 
     def repair(
         self,
@@ -69,11 +74,13 @@ class StepMender:
         free = [param for param in spec.params if param.name not in node.settled and _is_setting(param)]
         if not free or sum(not fix.pattern for fix in spent) >= MOST_REPAIRS:
             return None
+        named = {text for value in params.values() for text in texts_of(value)}
         tried = "\n".join(json.dumps(fix.change, ensure_ascii=False) for fix in spent)
         system, user = load_prompt("mend_step").filled(
             question=question,
             tool=tool_text(spec),
             params=json.dumps(dict(params), ensure_ascii=False),
+            columns=columns_text(self.looked_at(run_id), named, levels=self.levels),
             free=", ".join(param.name for param in free),
             error=error,
             tried=tried,

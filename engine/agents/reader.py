@@ -15,7 +15,7 @@ from pydantic import Field
 
 from engine.agents.asks import Asks, ModelAnswer
 from engine.agents.coder import Coder, CodeWanted
-from engine.agents.describe import files_text, others_text, tool_text
+from engine.agents.describe import files_text, others_text, tool_text, without_levels
 from engine.agents.prompt_files import load_prompt
 from engine.agents.reviewer import MEETS
 from engine.domain.base import Value
@@ -23,7 +23,7 @@ from engine.domain.plan import OpenQuestion, TaskDag, TaskNode
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
 from engine.errors import ModelUnavailable, PlanError
-from engine.planning.making.finish import PlanProposal, doubts_of
+from engine.planning.making.finish import PlanProposal
 from engine.planning.planner import Planner
 from engine.planning.told.check import without_values
 from engine.planning.told.goals import ToldGoal, ToldPlan
@@ -34,8 +34,8 @@ from engine.toolbox.shelf import Shelf
 _log = logging.getLogger(__name__)
 MOST_CODE = 2
 """So many parts of a question may be answered by code."""
-SHOWN = 14
-"""So many tools are shown with their parameters."""
+SHOWN = 10
+"""So many tools are shown with their parameters; others are asked for by name."""
 ROUNDS = 3
 """A reading may be given so many times: once, and anew after each list of what did not fit."""
 
@@ -115,11 +115,14 @@ class QuestionReader:
             refused = err
         # What a model read the rules may not follow: they would go on from the words and lose what it made of them.
         follows = before is not None and bool(before.told)
-        if not profiles or (made is not None and not follows and not self._doubts(made.plan, profiles)):
+        doubts = self._doubts(made.plan, profiles) if made is not None else [refused.message] if refused else []
+        if not profiles or (made is not None and not follows and not doubts):
             return _made_or(made, refused)
+        doubts = doubts if self.levels else [without_levels(doubt, profiles, question) for doubt in doubts]
         first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
+        first = [*self._doing(made.plan if made is not None else None), *first]
         try:
-            read = self.plan(question, profiles, [*first, *near], before=before, run_id=run_id)
+            read = self.plan(question, profiles, [*first, *near], before=before, run_id=run_id, doubts=doubts)
             return self._with_turned_sides(read, made.plan) if made is not None else read
         except PlanError as err:
             said = err.message if not err.details.get("issues") else ""
@@ -130,9 +133,15 @@ class QuestionReader:
             faults.append(f"No model could read the question ({err.message}); it was read by rules alone.")
         return _made_or(made, refused)
 
-    def _doubts(self, plan: TaskDag, profiles: Sequence[Profile]) -> bool:
-        """Say whether a plan of the rules leaves something open, or may have overheard something."""
-        return bool(doubts_of(plan) or unheard(plan, profiles, self.registry))
+    def _doing(self, plan: TaskDag | None) -> list[str]:
+        """Return the tools of what a plan of the rules does and of what else it may be: the likeliest to be named."""
+        asked = [one.id for one in (*plan.analysis, *plan.alternatives)] if plan is not None else []
+        return [spec.name for analysis in asked for spec in self.registry if analysis in spec.answers]
+
+    def _doubts(self, plan: TaskDag, profiles: Sequence[Profile]) -> list[str]:
+        """Return what a plan of the rules leaves open or out, or may have overheard, a sentence each."""
+        asked = [f"{q.text} {q.why} {_choices(q.choices)}".strip() for q in plan.open_questions if q.required]
+        return [*asked, *plan.not_answered, *unheard(plan, profiles, self.registry)]
 
     def _with_turned_sides(self, read: PlanProposal, rules: TaskDag) -> PlanProposal:
         """Return what a model read, with a warning where the rules had the same two groups the other way round."""
@@ -164,6 +173,7 @@ class QuestionReader:
         before: TaskDag | None = None,
         run_id: str = "",
         known: Sequence[str] = (),
+        doubts: Sequence[str] = (),
     ) -> PlanProposal:
         """Return the plan of what the model reads in a question.
 
@@ -174,6 +184,7 @@ class QuestionReader:
             before: the plan that the question may go on from.
             run_id: the run that the calls are counted for.
             known: what is known to be wrong with an earlier reading.
+            doubts: what the rules leave open or refuse, a sentence each.
 
         Raises:
             PlanError: when the model says that nothing here answers the question, or no reading fits.
@@ -184,6 +195,7 @@ class QuestionReader:
             "question": question,
             "before": _before(before),
             "files": files_text(profiles, levels=self.levels),
+            "doubts": "\n".join(doubts),
         }
         issues = list(known)
         for _ in range(ROUNDS):
@@ -292,6 +304,10 @@ def _before(plan: TaskDag | None) -> str:
         return ""
     steps = "\n".join(f"{node.tool} {_params(node)}" for node in plan.nodes)
     return f"{plan.question}\n{steps}"
+
+
+def _choices(choices: Sequence[str]) -> str:
+    return f"Choices: {', '.join(map(repr, choices))}." if len(choices) > 1 else ""
 
 
 def _params(node: TaskNode) -> str:

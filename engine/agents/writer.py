@@ -58,11 +58,13 @@ class AnswerWriter:
         findings = {finding.id: finding for finding in ordered if finding.grounding != "contradicted"}
         if not findings:
             return None
+        due = _due(findings, answered)
+        told = {key: f"{key}{' (must be told)' if key in due else ''}: {found.text}" for key, found in findings.items()}
         issues = list(against)
         for _ in range(ROUNDS):
             system, user = load_prompt("write_answer").filled(
                 question=report.question,
-                answers="\n".join(f"{finding.id}: {finding.text}" for finding in findings.values()),
+                answers="\n".join(told.values()),
                 caveats="\n".join(report.caveats),
                 complaints="\n".join(issues),
             )
@@ -70,7 +72,7 @@ class AnswerWriter:
                 "reasoning", system, user, PlainAnswer, purpose="put the answer in words", run_id=run_id
             )
             wrong = _issues(asked.value, findings, report.question)
-            wrong += _left_out(asked.value, findings, answered)
+            wrong += _left_out(asked.value, due)
             issues = [*against, *wrong]
             if not wrong:
                 text = " ".join(sentence.text.strip() for sentence in asked.value.sentences)
@@ -90,10 +92,13 @@ def _issues(answer: PlainAnswer, findings: dict[str, Finding], question: str) ->
     return issues
 
 
-def _left_out(answer: PlainAnswer, findings: dict[str, Finding], answered: Collection[str]) -> list[str]:
-    """Return what is wrong where an answer of the report has no sentence; of many answers some may be left out."""
-    cited = {key for sentence in answer.sentences for key in sentence.findings}
+def _due(findings: Collection[str], answered: Collection[str]) -> list[str]:
+    """Return the findings that answer a part of the question; of many some may be left out, so none is due."""
     due = [key for key in findings if key in answered]
-    if len(due) > MOST_SENTENCES:
-        return []
+    return due if len(due) <= MOST_SENTENCES else []
+
+
+def _left_out(answer: PlainAnswer, due: Collection[str]) -> list[str]:
+    """Return what is wrong where an answer of the report has no sentence."""
+    cited = {key for sentence in answer.sentences for key in sentence.findings}
     return [f"No sentence tells of {key}, which answers a part of the question." for key in due if key not in cited]

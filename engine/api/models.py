@@ -8,7 +8,7 @@ from pathlib import Path
 from engine.api.calls import Calls, passed_on
 from engine.errors import StorageError
 from engine.models.service import Models
-from engine.models.settings_file import EDITABLE, Plain, save_settings
+from engine.models.settings_file import EDITABLE, Plain, save_server, save_settings
 from engine.settings import load_settings
 
 
@@ -18,6 +18,8 @@ class ModelCalls(Calls):
     has = passed_on(Models.has, "models")
     describe = passed_on(Models.describe, "models")
     test = passed_on(Models.test, "models")
+    servers = passed_on(Models.servers, "models")
+    test_server = passed_on(Models.test_server, "models")
     totals = passed_on(Models.totals, "models")
     calls = passed_on(Models.calls, "models")
     spent_today = passed_on(Models.spent_today, "models")
@@ -38,6 +40,23 @@ class ModelCalls(Calls):
             UserError: when a value does not fit, or the file cannot be changed from here.
             StorageError: when it cannot be written, or the workspace may only be read.
         """
+        return save_settings(self._writable(), values)
+
+    def save_server(self, name: str, fields: Mapping[str, str] | None) -> Path:
+        """Write a server into the workspace's file, for the next start; returns the file.
+
+        Args:
+            name: the name before the slash of its models.
+            fields: `base_url`, `key_env` (the name of the variable that holds the key, never the key) and `through`;
+                None takes the server out.
+
+        Raises:
+            UserError: when something does not fit, or the file cannot be changed from here.
+            StorageError: when it cannot be written, or the workspace may only be read.
+        """
+        return save_server(self._writable(), name, fields)
+
+    def _writable(self) -> Path:
         if self._parts.workspace.read_only:
             raise StorageError("The workspace may only be read, so its settings stay as they are.")
-        return save_settings(self._parts.workspace.folder, values)
+        return self._parts.workspace.folder

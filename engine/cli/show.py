@@ -24,6 +24,7 @@ _LINES = {
     "warning": lambda e: f"  {e.node} note: {e.message}",
     "error": lambda e: f"  error: {e.message} {e.advice}".rstrip(),
     "plan_revised": lambda e: _revised_line(e),
+    "talk_shortened": lambda e: f"  {e.says}",
     "report_revised": lambda e: f"  the plain words are written anew: {' '.join(e.why)}",
     "run_cancelled": lambda e: "stopping",
     "run_interrupted": lambda e: f"interrupted: {e.message}",

@@ -92,6 +92,26 @@ class ReportRevised(_Event):
     """From 1."""
 
 
+class TalkShortened(_Event):
+    """A model was asked to put old turns of the conversation in short, since the question before."""
+
+    kind: Literal["talk_shortened"] = "talk_shortened"
+    first: int
+    last: int
+    """The messages."""
+    by: str
+    """The model whose words stand for them now; empty where those of the rules stay."""
+    problems: list[str]
+    """Why they stay."""
+
+    @property
+    def says(self) -> str:
+        """What came of it, in a sentence."""
+        turns = f"Messages {self.first} to {self.last} of the conversation"
+        why = "; ".join(self.problems)
+        return f"{turns} are put in short by {self.by}." if self.by else f"{turns} stay in short by rules: {why}."
+
+
 class PlanApproved(_Event):
     kind: Literal["plan_approved"] = "plan_approved"
     version: int
@@ -316,6 +336,7 @@ EngineEvent = Annotated[
     | PlanEdited
     | PlanRevised
     | ReportRevised
+    | TalkShortened
     | PlanApproved
     | RunStarted
     | NodeStarted

@@ -49,13 +49,9 @@ class EdgeType(StrEnum):
     ACTIVATES = "activates"
     ENCODES = "encodes"
     EXPRESSED_IN = "expressed_in"
-    """gene -> anatomy or cell type."""
     ASSOCIATED_WITH = "associated_with"
-    """gene -> disease, phenotype or drug."""
     TARGETS = "targets"
-    """drug -> gene: the intended target."""
     TREATS = "treats"
-    """drug -> disease."""
     REQUIRES_TOOL = "requires_tool"
     PRODUCES_FOR = "produces_for"
     COMPATIBLE_WITH = "compatible_with"
@@ -65,40 +61,48 @@ class EdgeType(StrEnum):
     CITED_IN = "cited_in"
     SUBCLASS_OF = "subclass_of"
     HAS_FUNCTION = "has_function"
-    """gene -> molecular function."""
     INVOLVED_IN = "involved_in"
-    """gene -> pathway or biological process."""
     # Beyond BioCortex.
     BINDS = "binds"
-    """drug -> gene."""
     UPREGULATES = "upregulates"
-    """drug, disease or anatomy -> gene whose expression it raises."""
     DOWNREGULATES = "downregulates"
-    """drug, disease or anatomy -> gene whose expression it lowers."""
     PALLIATES = "palliates"
-    """drug -> disease whose symptoms it eases."""
     CONTRAINDICATED_FOR = "contraindicated_for"
-    """drug -> disease."""
     CAUSES = "causes"
-    """drug -> side effect; exposure -> disease."""
     PRESENTS = "presents"
-    """disease -> symptom or phenotype."""
     ABSENT_IN = "absent_in"
-    """gene not expressed in anatomy, phenotype absent in disease: a stated negative."""
     LOCATED_IN = "located_in"
-    """disease -> anatomy; gene -> cellular component."""
     RESEMBLES = "resembles"
     COVARIES_WITH = "covaries_with"
     INCLUDES = "includes"
-    """drug class -> drug."""
     PART_OF = "part_of"
     MARKER_OF = "marker_of"
-    """gene -> cell type or anatomy."""
     USED_WITH = "used_with"
-    """tool -> tool that finished runs used together."""
     RELATED_TO = "related_to"
-    """A link of a generic import whose own name (the edge's relation) is not one of these."""
 
+
+MEANS: dict[EdgeType, str] = {
+    EdgeType.EXPRESSED_IN: "gene -> anatomy or cell type",
+    EdgeType.ASSOCIATED_WITH: "gene -> disease, phenotype or drug",
+    EdgeType.TARGETS: "drug -> gene: the intended target",
+    EdgeType.TREATS: "drug -> disease",
+    EdgeType.HAS_FUNCTION: "gene -> molecular function",
+    EdgeType.INVOLVED_IN: "gene -> pathway or biological process",
+    EdgeType.BINDS: "drug -> gene",
+    EdgeType.UPREGULATES: "drug, disease or anatomy -> gene whose expression it raises",
+    EdgeType.DOWNREGULATES: "drug, disease or anatomy -> gene whose expression it lowers",
+    EdgeType.PALLIATES: "drug -> disease whose symptoms it eases",
+    EdgeType.CONTRAINDICATED_FOR: "drug -> disease",
+    EdgeType.CAUSES: "drug -> side effect; exposure -> disease",
+    EdgeType.PRESENTS: "disease -> symptom or phenotype",
+    EdgeType.ABSENT_IN: "gene not expressed in anatomy, phenotype absent in disease: a stated negative",
+    EdgeType.LOCATED_IN: "disease -> anatomy; gene -> cellular component",
+    EdgeType.INCLUDES: "drug class -> drug",
+    EdgeType.MARKER_OF: "gene -> cell type or anatomy",
+    EdgeType.USED_WITH: "tool -> tool that finished runs used together",
+    EdgeType.RELATED_TO: "A link of a generic import whose own name (the edge's relation) is not one of these",
+}
+"""What such an edge goes from and to, and what it says, where its name does not tell."""
 
 BIOLOGY: frozenset[EdgeType] = frozenset(EdgeType) - {
     EdgeType.REQUIRES_TOOL,

@@ -183,6 +183,8 @@ class Summary(Value):
     text: str
     tokens: int
     tokens_before: int
+    by: str = ""
+    """The model that wrote it; empty where it is made of sentences of the messages, by rules."""
 
 
 class WorkingView(Value):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
+from urllib.parse import urlsplit
 
 from engine.domain.models import ModelFacts, ModelServer
 from engine.errors import UserError
@@ -46,6 +48,16 @@ class Target:
         return self.address.name
 
     @property
+    def server(self) -> str:
+        """The name before the slash."""
+        return self.name.partition("/")[0]
+
+    @property
+    def host(self) -> str:
+        """Where what it is asked goes, "" for this machine."""
+        return host_of(self.address.base_url, self.server)
+
+    @property
     def reads(self) -> int:
         """Tokens it reads, assumed where they are not known."""
         return self.facts.max_input_tokens or ASSUMED_INPUT
@@ -61,6 +73,21 @@ class Target:
         if read is None or write is None:
             return None
         return (prompt_tokens * read + completion_tokens * write) / 1e6
+
+
+def host_of(base_url: str, server: str) -> str:
+    """Return the host of an address that is not this machine's own, "" for this machine.
+
+    Args:
+        base_url: the address, "" where LiteLLM knows it.
+        server: the name of the provider, which stands for an address that is not known.
+    """
+    host = urlsplit(base_url).hostname or (server if not base_url else "")
+    try:
+        here = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        here = host == "localhost" or host.endswith(".localhost")
+    return "" if here else host
 
 
 def chains(settings: Settings) -> dict[Role, list[str]]:

@@ -13,17 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.domain.models import ModelCall, ModelTotals
+from engine.domain.models import ModelCall, ModelServer, ModelTotals
 from engine.domain.results import Usage
-from engine.errors import AnswerInvalid, ModelTimedOut, ModelUnavailable
+from engine.errors import AnswerInvalid, ModelTimedOut, ModelUnavailable, UserError
 from engine.models.answers import CheckedAnswer, ModelQuestion, from_kept, kept
 from engine.models.budget import Budget, limits_of
 from engine.models.caller import Ask, Caller, clean
 from engine.models.chain import ask_in_turn
 from engine.models.guard import cost_of_tools, fit, input_budget
-from engine.models.keys import secrets_around
+from engine.models.keys import key_for, secrets_around
 from engine.models.reading import Schema, correction, instruction
-from engine.models.roster import ROLES, Target
+from engine.models.roster import KNOWN_SERVERS, ROLES, Target, host_of
 from engine.models.scope import Scope
 from engine.ports.models.calls import ModelCallStore
 from engine.ports.models.chat import ChatMessage, ChatProvider, ChatReply, ChatRequest, ModelAddress, Role, ToolOffer
@@ -223,6 +223,41 @@ class Models:
         """Ask each model of a role for one word, and return what came of it; nothing is taken from earlier calls."""
         return [self._tested(role, target) for target in self.roster.get(role, ())]
 
+    def servers(self) -> list[dict[str, Any]]:
+        """Return each server that settings or roles name: its address, its key, where that goes and its models."""
+        asked = {target.name: target for chain in self.roster.values() for target in chain}
+        named = dict.fromkeys([*self.settings.model_servers, *(target.server for target in asked.values())])
+        return [self._server(name, [one for one in asked.values() if one.server == name]) for name in named]
+
+    def _server(self, name: str, asked: Sequence[Target]) -> dict[str, Any]:
+        given = self.settings.model_servers.get(name, ModelServer())
+        try:
+            key = str(key_for(name, given.key_env))
+        except UserError as err:
+            key = err.message
+        address = given.base_url or ("" if given.through == "litellm" else KNOWN_SERVERS.get(name, ""))
+        return {
+            "name": name,
+            "base_url": given.base_url,
+            "key_env": given.key_env,
+            "through": given.through,
+            "address": address or "the provider's own",
+            "host": host_of(address, name),
+            "key": key,
+            "models": [target.name for target in asked],
+            "set": name in self.settings.model_servers,
+        }
+
+    def test_server(self, name: str) -> list[dict[str, Any]]:
+        """Ask each model of a server that a role names for one word, and return what came of it."""
+        found: dict[str, tuple[Role, Target]] = {
+            target.name: (role, target)
+            for role, chain in self.roster.items()
+            for target in chain
+            if target.server == name
+        }
+        return [self._tested(role, target) for role, target in found.values()]
+
     def _tested(self, role: Role, target: Target) -> dict[str, Any]:
         began = self.clock.monotonic()
         try:
@@ -266,6 +301,7 @@ def _described(target: Target) -> dict[str, Any]:
     return {
         "model": target.name,
         "through": target.address.through,
+        "host": target.host,
         "address": target.address.base_url or "the provider's own",
         "key": "missing" if target.needs_key and not target.key.value else str(target.key),
         "reads": target.reads,

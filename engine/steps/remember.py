@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from engine.domain.events import EngineEvent, NodeRetried, PlanEdited
+from engine.domain.events import EngineEvent, NodeRetried, PlanEdited, TalkShortened
 from engine.domain.knowledge import Node, NodeType
 from engine.domain.memory import Episode
 from engine.domain.plan import TaskDag
@@ -39,12 +39,20 @@ class Remembering:
     titles: Mapping[str, str]
     """Tool -> its title."""
 
-    def note_question(self, record: RunRecord) -> None:
-        """Put a question into its conversation; its run must start whether or not that can be stored."""
+    def note_question(self, record: RunRecord) -> list[TalkShortened]:
+        """Put a question into its conversation; its run must start whether or not that can be stored.
+
+        Returns:
+            What came of old turns since the question before: the run that had them shortened may be over by then.
+        """
         try:
             self.memory.working.add(record.conversation, "user", record.question, run_id=record.run_id)
         except EngineError as err:
             _log.warning("The question of run %s could not be kept in its conversation: %s", record.run_id, err)
+        return [
+            TalkShortened(run_id=record.run_id, first=told.first, last=told.last, by=told.by, problems=[*told.problems])
+            for told in self.memory.working.retold(record.conversation)
+        ]
 
     def remember(self, view: RunView, events: Sequence[EngineEvent]) -> Episode | None:
         """Store the episode of a run and what it adds to the graph; the same run again replaces both.

@@ -7,6 +7,7 @@ would compute the same: same tool, same parameters, same inputs, all the way up.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Mapping
 
 from engine.domain.encoding.hashing import sha256_value
@@ -17,13 +18,13 @@ from engine.errors import PlanError
 def beside(ran: TaskDag, revised: TaskDag, done: Collection[str]) -> TaskDag:
     """Return the revised plan with ids that fit the results of the plan that ran.
 
-    Answers of the plan that ran, with all that they were computed from, stay also where the revised plan leaves them
-    out: it is made because of what failed, and what succeeded is not its business.
+    Answers of the plan that ran that are to be kept, with all that they were computed from, stay also where the revised
+    plan leaves them out: where it is made because of what failed, what succeeded is not its business.
 
     Args:
         ran: the plan that ran.
         revised: the plan made anew.
-        done: ids of steps of `ran` that succeeded.
+        done: ids of steps of `ran` whose answers are kept.
 
     Raises:
         PlanError: when both plans read a file otherwise under one name.
@@ -39,9 +40,12 @@ def beside(ran: TaskDag, revised: TaskDag, done: Collection[str]) -> TaskDag:
     kept = [node for node in ran.nodes if node.id in _answers(ran, done) - here]
     questions = [q.model_copy(update={"node": ids.get(q.node, q.node), "also": [ids.get(one, one) for one in q.also]})
                  for q in revised.open_questions]  # fmt: skip
+    # What the reader warns of a step of its own names it by the id that it had there.
+    warnings = [re.sub(r"^Step (\w+)", lambda m: f"Step {ids.get(m[1], m[1])}", text) for text in revised.warnings]
     return revised.model_copy(
         update={
             "nodes": [*kept, *nodes],
+            "warnings": warnings,
             "datasets": _together(ran.datasets if kept else [], revised.datasets),
             "analysis": list({a.id: a for a in (*(ran.analysis if kept else ()), *revised.analysis)}.values()),
             "open_questions": questions,

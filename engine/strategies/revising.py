@@ -7,7 +7,7 @@ report of this one: which of two answers stands is decided by a person.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,8 @@ class Revising:
         if anew is not None:
             self._as_a_run(view, anew, why)
             return None
-        plan = self._revised(view, why)
+        done = {node for node, result in view.results.items() if result.status in DONE}
+        plan = self._revised(view, why, done)
         if plan is None:
             return None
         if not record.auto_approve or plan.unanswered() or self.plans.has_drafts(plan):
@@ -61,18 +62,25 @@ class Revising:
         """Have a plan revised whose result a review holds to be wrong; the revised one waits for approval."""
         view = self.plans.records.view(record)
         why = [f"A reviewer holds: {doubt.text}" for doubt in report.doubts if doubt.kind == "wrong"]
-        plan = self._revised(view, why)
+        # What it holds to be wrong must not lead the next report: only what is read anew stands in the new plan.
+        plan = self._revised(view, why, ())
         if plan is not None:
             self._as_a_run(view, plan, why)
 
-    def _revised(self, view: RunView, why: Sequence[str]) -> TaskDag | None:
-        """Return another plan that can run or asks a person, or None; what stands in its way is told in the run."""
+    def _revised(self, view: RunView, why: Sequence[str], kept: Collection[str]) -> TaskDag | None:
+        """Return another plan that can run or asks a person, or None; what stands in its way is told in the run.
+
+        Args:
+            view: the run.
+            why: what failed or is held to be wrong.
+            kept: steps whose answers stay also where the model leaves them out.
+        """
         run_id, ran = view.record.run_id, view.plan
         if self.reader is None or not why or ran is None or view.record.revisions >= self.most:
             return None
         try:
             read = self.reader.revise(ran, view.profiles, why, run_id=run_id).plan
-            plan = beside(ran, read, {n for n, result in view.results.items() if result.status in DONE})
+            plan = beside(ran, read, kept)
             if not new_steps(ran, plan):
                 raise PlanError("The model reads the question as before.")
             if not plan.unanswered():

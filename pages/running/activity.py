@@ -169,6 +169,11 @@ class Activity:
         line.notes += event.why
         self._close(line.key, event.at, seconds=0.0)
 
+    def _on_talk_shortened(self, event: Any) -> None:
+        line = self._open(f"shortened_{event.seq}", "Old turns of the conversation", event.at)
+        line.notes.append(event.says)
+        self._close(line.key, event.at, seconds=0.0)
+
     def _on_report_revised(self, event: Any) -> None:
         line = self._open(f"reworded_{event.seq}", "The plain words are written anew", event.at)
         line.notes += event.why

@@ -15,7 +15,7 @@ from pages.setting.rows import KINDS, ROLES
 if TYPE_CHECKING:
     from engine.api import Engine
 
-_ABOVE = ("environment", "command line")
+ABOVE = ("environment", "command line")
 _SAVED = "settings_saved"
 _CHAIN = "PROVIDER/MODEL, several with commas between in the order in which they are asked; `offline` is no model"
 
@@ -32,7 +32,7 @@ def edit_models(engine: Engine) -> None:
                     getattr(engine.settings, name),
                     key=f"set_{name}",
                     help=_CHAIN,
-                    disabled=origins[name] in _ABOVE,
+                    disabled=origins[name] in ABOVE,
                 )
                 or ""
             ).strip()
@@ -55,7 +55,7 @@ def edit_budgets(engine: Engine) -> None:
                 now = getattr(engine.settings, name)
                 found[name] = place.number_input(
                     f"{title} ({says})", value=now, min_value=type(now)(0), step=type(now)(step), key=f"set_{name}",
-                    help="0 is no limit", disabled=origins[name] in _ABOVE,
+                    help="0 is no limit", disabled=origins[name] in ABOVE,
                 )  # fmt: skip
         return found
 
@@ -65,21 +65,32 @@ def edit_budgets(engine: Engine) -> None:
 def _form(engine: Engine, title: str, key: str, fields: Any) -> None:
     """Draw a form, folded up; what is changed in it is saved, what is wrong is said and nothing is saved."""
     with st.expander(title, icon=":material/edit:", key=f"edit_{key}"):
-        if os.environ.get("BIODESK_SERVE_SHARED"):
-            st.caption(plain("Others can open this app: its settings are changed in settings.toml, by who owns it."))
-            return
-        if engine.read_only:
-            st.caption("The workspace may only be read.")
+        if not may_edit(engine):
             return
         origins = engine.models.origins()
-        fixed = sorted(name for name in origins if origins[name] in _ABOVE)
+        fixed = sorted(name for name in origins if origins[name] in ABOVE)
         if fixed:
             st.caption(plain(f"Set in the environment, which goes before the file: {', '.join(fixed)}."))
         with st.form(f"form_{key}", border=False):
             wanted = fields(origins)
             if st.form_submit_button("Save", key=f"save_{key}", icon=":material/save:"):
-                _save(engine, key, {name: value for name, value in wanted.items() if origins[name] not in _ABOVE})
-    _tell_saved(engine, key)
+                _save(engine, key, {name: value for name, value in wanted.items() if origins[name] not in ABOVE})
+    tell_saved(engine, key)
+
+
+def may_edit(engine: Engine) -> bool:
+    """Say whether settings are changed here, and tell the reader why where they are not."""
+    shared = bool(os.environ.get("BIODESK_SERVE_SHARED"))
+    if shared:
+        st.caption(plain("Others can open this app: its settings are changed in settings.toml, by who owns it."))
+    elif engine.read_only:
+        st.caption("The workspace may only be read.")
+    return not shared and not engine.read_only
+
+
+def remember_saved(key: str) -> None:
+    """Note which form was saved last."""
+    st.session_state[_SAVED] = key
 
 
 def _save(engine: Engine, key: str, wanted: Mapping[str, Any]) -> None:
@@ -89,10 +100,10 @@ def _save(engine: Engine, key: str, wanted: Mapping[str, Any]) -> None:
         return
     values = {name: None if value == "" else value for name, value in changed.items()}
     if attempt(lambda: engine.models.save(values)):
-        st.session_state[_SAVED] = key
+        remember_saved(key)
 
 
-def _tell_saved(engine: Engine, key: str) -> None:
+def tell_saved(engine: Engine, key: str) -> None:
     """Say that what was saved waits for the next start, and offer that where no run is at work."""
     if st.session_state.get(_SAVED) != key:
         return

@@ -24,12 +24,32 @@ def model_rows(chain: Iterable[Mapping[str, Any]]) -> list[Row]:
             "Asked": f"{place}.",
             "Model": one["model"],
             "Where": one["address"],
+            "Leaves this machine": leaves(one["host"]),
             "Key": one["key"],
             "Reads (tokens)": f"{one['reads']:,}" + (" assumed" if one["assumed"] else ""),
             "Price (dollars a million tokens)": _price(one["usd_per_million"]),
         }
         for place, one in enumerate(chain, start=1)
     ]
+
+
+def server_rows(servers: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Return each server with where it is, where its key comes from and what asks it."""
+    return [
+        {
+            "Server": one["name"],
+            "Where": one["address"],
+            "Leaves this machine": leaves(one["host"]),
+            "Key": one["key"],
+            "Models": ", ".join(one["models"]) or "none asked",
+        }
+        for one in servers
+    ]
+
+
+def leaves(host: str) -> str:
+    """Return whether what a model is asked leaves this machine, and where to."""
+    return f"yes, to {host}" if host else "no"
 
 
 def said_line(told: Mapping[str, Any]) -> str:

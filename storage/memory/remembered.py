@@ -17,7 +17,7 @@ from engine.errors import IntegrityError, NotFoundError, SchemaTooNew, StorageEr
 if TYPE_CHECKING:
     import duckdb
 
-FORMS: dict[type[Value], tuple[str, int]] = {Fact: ("fact", 1), Message: ("message", 1), Summary: ("summary", 1)}
+FORMS: dict[type[Value], tuple[str, int]] = {Fact: ("fact", 1), Message: ("message", 1), Summary: ("summary", 2)}
 """The kind of each value and the version of the form it is written in now."""
 
 _BATCH = 20_000

@@ -13,6 +13,7 @@ from scripted import Scripted
 from engine.agents.describe import files_text
 from engine.agents.reader import ROUNDS, QuestionReader
 from engine.data.profiler import profile_file
+from engine.domain.plan import OpenQuestion
 from engine.errors import ModelUnavailable, PlanError
 from engine.planning.making.finish import doubts_of
 from engine.planning.planner import Planner
@@ -172,9 +173,24 @@ def test_a_model_that_turns_what_the_rules_compare_is_warned_of(profile, treated
 
 
 def test_a_model_reads_what_the_rules_refuse(profile):
-    _, faults, plan = unless_sure(profile, refusing, FIT)
+    models, faults, plan = unless_sure(profile, refusing, FIT)
     assert any("scripted/one" in note for note in plan().plan.notes)
     assert not faults
+    assert "The rules know nothing of it." in models.asked[0]
+
+
+@pytest.mark.parametrize("levels", [True, False])
+def test_a_reader_is_told_what_the_rules_leave_open_and_values_only_with_consent(profile, levels):
+    made = sure(profile)
+    which = OpenQuestion(id="q", text="Which group?", why="Two are possible.", choices=["treated", "control"])
+    taste = OpenQuestion(id="t", text="Which colours?", why="Taste.", required=False)
+    rules = replace(made, plan=made.plan.model_copy(update={"open_questions": [which, taste]}))
+    models, registry = Scripted(FIT), builtin_tools()
+    reader = QuestionReader(models, Planner(registry), registry, levels)
+    reader.unless_sure(lambda: rules, "Do the treated grow more?", [profile], [], None, [])
+    second = "'control'" if levels else "'...'"
+    assert f"Which group? Two are possible. Choices: 'treated', {second}." in models.asked[0]
+    assert "Which colours?" not in models.asked[0]
 
 
 def test_where_both_refuse_the_model_says_why_and_the_rules_what_to_do(profile):
@@ -226,5 +242,6 @@ def test_rules_that_are_sure_and_may_have_overheard_a_number_have_a_model_asked(
     read = reader.unless_sure(lambda: rules, question, [profile], [], None, [])
     assert read is not rules
     assert len(models.asked) == 1
+    assert "The number 15 has no part in the plan." in models.asked[0]
     away = QuestionReader(Scripted(), Planner(registry), registry)
     assert away.unless_sure(lambda: rules, question, [profile], [], None, []) is rules

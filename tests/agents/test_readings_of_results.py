@@ -5,11 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from growth_data import write_growth
 from scripted import Scripted
 
 from engine.agents.mender import MOST_REPAIRS, StepMender
 from engine.agents.reviewer import RunReviewer
 from engine.agents.writer import ROUNDS, AnswerWriter
+from engine.data.profiler import profile_file
 from engine.domain.findings import Finding
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.report import Answer, Report
@@ -36,6 +38,16 @@ def said(text, *findings):
 def test_founded_words_name_their_writer_and_findings():
     words = AnswerWriter(Scripted(said("Yes, by 1.5.", "n1_f1"))).in_words(REPORT)
     assert (words.text, words.model, words.findings) == ("Yes, by 1.5.", "scripted/one", ["n1_f1"])
+
+
+def test_a_writer_is_told_what_must_be_told():
+    further = FINDING.model_copy(update={"id": "n1_f3", "text": "There are 40 plants."})
+    models = Scripted(said("There are 40 plants.", "n1_f3"), said("Yes, by 1.5.", "n1_f1"))
+    report = REPORT.model_copy(update={"findings": [FINDING, further]})
+    assert AnswerWriter(models).in_words(report).text == "Yes, by 1.5."
+    assert "n1_f1 (must be told): Growth" in models.asked[0]
+    assert "n1_f3: There" in models.asked[0]
+    assert "No sentence tells of n1_f1" in models.asked[1]
 
 
 def test_unfounded_words_go_back_and_in_the_end_are_not_shown():
@@ -167,6 +179,16 @@ def test_what_was_tried_is_not_tried_again_and_there_is_an_end():
     assert mended({"test": "ranks"}, spent=[tried])[0] is None
     _, models = mended({"test": "ranks"}, spent=[tried] * MOST_REPAIRS)
     assert not models.asked
+
+
+@pytest.mark.parametrize("levels", [True, False])
+def test_a_mender_sees_the_columns_that_the_step_names_and_values_only_with_consent(tmp_path, levels):
+    profile = profile_file(write_growth(tmp_path / "growth.csv"))
+    models, spec = Scripted({"summary": "s", "root_cause": "few"}), builtin_tools().get("compare_groups")
+    StepMender(models, lambda _: [profile], levels).repair("r1", "q", NODE, spec, NODE.params, "It failed.", ())
+    assert '- "growth": number' in models.asked[0]
+    assert '- "height"' not in models.asked[0]
+    assert ('"control" (20)' in models.asked[0]) == levels
 
 
 def test_what_repairs_taught_is_told_as_material_and_what_this_one_teaches_is_kept():

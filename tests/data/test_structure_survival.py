@@ -48,3 +48,12 @@ def test_numbers_of_rows_with_one_left_out_name_the_rows():
     hauls = [n for n in range(1, 60) if n != 37]
     frame = pd.DataFrame({"haul": hauls, "fish": rng.poisson(20, 58), "depth_m": rng.normal(900, 80, 58)})
     assert next(c for c in look(frame)[0] if c.name == "haul").scale == "code"
+
+
+def test_a_column_whose_name_speaks_of_ends_goes_before_one_that_only_holds_the_word_deceased():
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(
+        {"case": range(1, 81), "donor": ["living", "deceased"] * 40, "days": rng.exponential(900, 80).round() + 1,
+         "outcome": rng.permutation(["lost"] * 25 + ["died"] * 15 + ["working"] * 40)}
+    )  # fmt: skip
+    assert found(frame).survival.get("event") == "outcome"

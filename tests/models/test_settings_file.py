@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import StorageError, UserError
-from engine.models.settings_file import require_settings, save_settings, with_values
+from engine.models.roster import host_of
+from engine.models.settings_file import require_settings, save_server, save_settings, with_values
 from engine.settings import load_settings
 
 OWN = """# what the lab agreed on
@@ -94,3 +95,76 @@ def test_what_is_saved_is_what_the_next_start_reads(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["settings.toml"]
     with pytest.raises(StorageError):
         save_settings(tmp_path / "absent", {"model": "ollama/a"})
+
+
+SERVERS = """model = "lab/m"
+
+[model_servers.lab]  # ours
+base_url = "http://gpu1:8000/v1"
+key_env = "OLD_KEY"
+
+[model_servers.lab.options]
+region = "eu"
+
+[model_servers."other"]
+through = "litellm"
+"""
+
+
+def test_of_a_server_only_what_is_named_is_changed(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text(SERVERS)
+    save_server(tmp_path, "lab", {"base_url": "http://127.0.0.1:1/v1", "key_env": ""})
+    save_server(tmp_path, "other", {"base_url": "https://x.org/v1"})
+    save_server(tmp_path, "third", {"key_env": "THIRD_KEY"})
+    assert tomllib.loads(path.read_text()) == {
+        "model": "lab/m",
+        "model_servers": {
+            "lab": {"base_url": "http://127.0.0.1:1/v1", "options": {"region": "eu"}},
+            "other": {"base_url": "https://x.org/v1"},
+            "third": {"key_env": "THIRD_KEY"},
+        },
+    }
+    assert "# ours" in path.read_text()
+    save_server(tmp_path, "other", None)
+    save_server(tmp_path, "third", None)
+    with pytest.raises(UserError, match="cannot be written"):
+        save_server(tmp_path, "lab", {"base_url": "ftp://x"})
+    assert set(load_settings(workspace=tmp_path)[0].model_servers) == {"lab"}
+    save_server(tmp_path, "lab", None)
+    assert tomllib.loads(path.read_text()) == {"model": "lab/m"}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "says"),
+    [
+        ("a b", {}, "name of a server"),
+        ("lab", {"key_env": "sk-canary-0123456789"}, "a key itself is not kept"),
+        ("lab", {"key_env": "AKIAIOSFODNN7CANARY0"}, "a key itself is not kept"),
+        ("lab", {"base_url": "https://me:canary0123456789@x.org/v1"}, "holds no key"),
+        ("lab", {"base_url": "https://x.org/canary-in-the-environment/v1"}, "holds a key"),
+    ],
+)
+def test_no_key_gets_into_the_file_as_part_of_a_server(tmp_path, monkeypatch, name, fields, says):
+    monkeypatch.setenv("SOME_TOKEN", "canary-in-the-environment")
+    with pytest.raises(UserError, match=says) as raised:
+        save_server(tmp_path, name, fields)
+    assert "canary" not in raised.value.message.lower()
+    assert not (tmp_path / "settings.toml").exists()
+
+
+def test_servers_written_in_one_line_are_left_to_an_editor(tmp_path):
+    (tmp_path / "settings.toml").write_text('model_servers = {lab = {base_url = "http://a/v1"}}\n')
+    with pytest.raises(UserError, match="cannot be changed from here"):
+        save_server(tmp_path, "lab", {"base_url": "http://b/v1"})
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("http://127.0.0.1:1234/v1", ""), ("http://[::1]:8000/v1", ""), ("http://localhost/v1", ""),
+        ("https://api.x.org/v1", "api.x.org"), ("http://192.168.1.4/v1", "192.168.1.4"), ("", "bedrock"),
+    ],
+)  # fmt: skip
+def test_only_this_machine_is_this_machine(address, host):
+    assert host_of(address, "bedrock") == host

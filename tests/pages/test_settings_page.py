@@ -70,6 +70,7 @@ def test_what_is_not_known_is_said_and_not_invented():
     known = {
         "model": "a/b",
         "address": "x",
+        "host": "api.x",
         "key": "none",
         "reads": 128_000,
         "assumed": False,
@@ -77,6 +78,7 @@ def test_what_is_not_known_is_said_and_not_invented():
     }
     first, second = model_rows([known, {**known, "assumed": True, "usd_per_million": None}])
     assert first["Price (dollars a million tokens)"] == "2 read, 8.5 written"
+    assert first["Leaves this machine"] == "yes, to api.x"
     assert (second["Price (dollars a million tokens)"], second["Reads (tokens)"]) == ("not known", "128,000 assumed")
     call = ModelCall(at="2026-11-24T08:00:00.000Z", user="a", role="fast", model="a/b", purpose="t", prompt_tokens=9,
                      counted_by="estimated", outcome="model_timed_out")  # fmt: skip
@@ -137,3 +139,40 @@ def test_where_others_can_open_the_app_nothing_is_changed_on_the_page(workspace,
     at = settings_page()
     assert "Others can open this app" in text_of(at)
     assert not [field for field in at.text_input if str(field.key).startswith("set_")]
+
+
+def test_a_server_is_named_tested_and_taken_out_on_the_page(workspace, monkeypatch):
+    with serving(says("yes")) as server:
+        monkeypatch.setenv("LAB_KEY", KEY)
+        at = settings_page()
+        at.text_input(key="set_model").set_value("lab/m")
+        at.text_input(key="set_server_name").set_value("lab")
+        at.text_input(key="set_server_url_Another server").set_value(server.url)
+        at.text_input(key="set_server_key_Another server").set_value("LAB_KEY")
+        at.button(key="save_servers").click().run()
+        assert not at.exception
+        assert tomllib.loads((workspace / "settings.toml").read_text()) == {
+            "model_servers": {"lab": {"base_url": server.url, "key_env": "LAB_KEY"}}
+        }
+        at.text_input(key="set_model").set_value("lab/m")
+        at.button(key="save_models").click().run()
+        at.button(key="use_models").click().run()
+        at.button(key="test_server_lab").click().run()
+        shown = text_of(at).replace("\\", "")
+        assert "lab/m answers" in shown
+        assert "Leaves this machine" in shown
+        assert KEY not in shown
+        at.selectbox(key="server_chosen").set_value("lab").run()
+        at.button(key="drop_server").click().run()
+        assert tomllib.loads((workspace / "settings.toml").read_text()) == {"model": "lab/m"}
+
+
+def test_a_key_in_the_place_of_its_variable_is_refused_and_not_repeated(workspace):
+    at = settings_page()
+    at.text_input(key="set_server_name").set_value("lab")
+    at.text_input(key="set_server_key_Another server").set_value(KEY)
+    at.button(key="save_servers").click().run()
+    told = "\n".join(str(element.value) for element in [*at.error, *at.warning])
+    assert "a key itself is not kept" in told
+    assert KEY not in told
+    assert not (workspace / "settings.toml").exists()

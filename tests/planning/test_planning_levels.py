@@ -315,7 +315,14 @@ def test_states_are_not_what_is_compared_nor_arms_what_happens(tmp_path):
 
 @pytest.mark.parametrize(
     "phrase",
-    [" (centre Graz excluded)", ", smokers unknown excluded", "; without the patients from Graz", ". Graz goes out."],
+    [
+        " (centre Graz excluded)",
+        ", smokers unknown excluded",
+        "; without the patients from Graz",
+        ". Graz goes out.",
+        ", leaving the Graz ones out",
+        "; take all Graz patients out",
+    ],
 )
 def test_what_is_left_out_does_not_decide_what_is_asked(phrase, sites):
     found = [tool for tool, _ in steps(f"Compare crp between drug and placebo{phrase}", sites)]

@@ -85,3 +85,57 @@ def test_a_word_passed_over_that_names_something_of_the_data_or_a_method_is_hear
     assert passed_over("treated") == ["'treated' is passed over and names something of the data."]
     assert passed_over("spearman") == ["'spearman' is passed over and names something of a method."]
     assert passed_over("kindly") == []
+
+
+def level(column: str, name: str) -> Span:
+    return Span(text=name, start=0, end=1, taken_as="level", value=f"{column} = {name}")
+
+
+def stepped(tool: str, *spans: Span, **params: object) -> TaskDag:
+    return TaskDag(question="q", nodes=[TaskNode(id="n1", name="n1", tool=tool, params=params)], understood=list(spans))
+
+
+def test_another_value_of_a_column_than_the_question_names_is_heard_of():
+    survival = {"time": "days", "event": "donor", "group": "outcome"}
+    told = "The question names 'living' of 'donor', and a step takes 'deceased' of it."
+    assert unheard(stepped("log_rank", level("donor", "living"), **survival, event_value="deceased"), [], TOOLS) == [
+        told
+    ]
+    assert unheard(stepped("log_rank", level("donor", "living"), **survival, event_value="living"), [], TOOLS) == []
+    levels = {"working": 9, "lost": 5, "died": 4}
+    outcome = timed("days").model_copy(
+        update={"column_profiles": [ColumnProfile(name="outcome", kind="text", levels=levels, distinct=3)]}
+    )
+    ends = [level("outcome", "lost"), level("outcome", "died")]
+    died = {"time": "days", "event": "outcome", "event_value": "died", "group": "donor"}
+    told = "The question names 'lost' of 'outcome', and a step takes 'died' of it."
+    assert unheard(stepped("log_rank", *ends, **died), [outcome], TOOLS) == [told]
+    assert unheard(stepped("log_rank", *ends, **died), [], TOOLS) == [], "of two values the other is what is left"
+    sides = {"value": "growth", "group": "diet", "treated": "rich", "control": "plain"}
+    assert unheard(stepped("compare_groups", level("diet", "plain"), **sides), [], TOOLS) == []
+
+
+def test_names_that_a_step_takes_for_numbers_are_heard_of():
+    names = [level("compound", "A"), level("compound", "B")]
+    told = "The question names 'A', 'B' of 'compound', whose values a step takes for numbers."
+    assert unheard(stepped("dose_response", *names, dose="compound", response="alive"), [], TOOLS) == [told]
+    assert unheard(stepped("dose_response", *names, dose="amount", group="compound", response="alive"), [], TOOLS) == []
+
+
+def test_rows_of_one_value_whose_column_is_gone_on_with_are_heard_of():
+    kept = TaskNode(id="n1", name="n1", tool="filter_rows", params={"condition": "`quick` in ['invalid']"})
+    given = {"inputs": {"table": "n1.rows"}, "params": {"test": "quick", "outcome": "pcr"}}
+    goes_on = TaskNode(id="n2", name="n2", tool="diagnostic_accuracy", **given)
+    plan = TaskDag(question="q", nodes=[kept, goes_on])
+    assert unheard(plan, [], TOOLS) == [
+        "Only rows with 'invalid' in 'quick' are kept, and a step goes on with that column."
+    ]
+    other = goes_on.model_copy(update={"params": {"test": "slow", "outcome": "pcr"}})
+    assert unheard(plan.model_copy(update={"nodes": [kept, other]}), [], TOOLS) == []
+
+
+def test_a_summary_that_no_step_makes_is_heard_of():
+    median = Span(text="median", start=0, end=6, taken_as="method", value="aggregate = median")
+    told = "'median' is to be computed of something, which no step does."
+    assert unheard(stepped("summarize_table", median, columns=["seen"]), [], TOOLS) == [told]
+    assert unheard(stepped("filter_rows", median, aggregate="median"), [], TOOLS) == []

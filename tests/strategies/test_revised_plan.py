@@ -54,6 +54,13 @@ def test_the_same_plan_has_no_new_steps_and_equal_steps_stay_apart():
     assert sorted(node.id for node in thrice.nodes) == ["n1", "n2", "n3"]
 
 
+def test_what_is_warned_of_a_step_names_it_as_it_is_called_now():
+    revised = plan(step("n1", "rank"), warnings=["Step n1 is code that a model wrote.", "Few rows."])
+    made = beside(plan(step("n1", "fit")), revised, set())
+    assert made.warnings == [f"Step {made.nodes[0].id} is code that a model wrote.", "Few rows."]
+    assert made.nodes[0].id != "n1"
+
+
 def test_open_questions_follow_their_steps():
     asked = OpenQuestion(id="q1", text="t", why="w", node="n1", also=["n2"], param="p")
     revised = plan(step("n1", "rank"), step("n2", "order"), open_questions=[asked])

@@ -266,8 +266,11 @@ def _event_score(col: Col, value: str) -> float:
     )
     if not coded or (col.hint("time", "subject") and not _ends(col) and not event_words(col)):
         return 0.0
-    if _ends(col) or (event_words(col) and col.numbers is None):
+    worded = event_words(col) and col.numbers is None
+    if _ends(col) or (worded and col.hint("event")):
         return 0.8 if col.size == 2 else 0.7
+    if worded:  # a deceased donor is no end: whose name speaks of ends goes before
+        return 0.65
     if col.hint("event"):
         return 0.6 if col.size == 2 else 0.5
     return 0.2 if col.size == 2 and plain == {"0", "1"} else 0.0

@@ -18,7 +18,7 @@ from engine.memory.working.tokens import TokenCounter, cut_to_tokens
 from engine.text import sentences
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?%?")
-_NAMED = re.compile(
+NAMED = re.compile(
     r"\b(?:[A-Za-z]+[-_]?\d[\w.-]*\w|[A-Z][A-Z0-9]{1,}(?:-[A-Z0-9]+)*|[a-z]+[A-Z]\w*|\w+:\d+|[\w-]+\.[a-z][a-z0-9]{1,4}"
     r"|\w+_\w+|(?<=[a-z,] )[A-Z][a-z]{2,})\b"
 )
@@ -28,14 +28,14 @@ _DECISION = re.compile(
     r"|important|remember|note|want\w*|need\w*|only)\b",
     re.IGNORECASE,
 )
-_FILLER = re.compile(
+FILLER = re.compile(
     r"^(?:ok(?:ay)?|thanks?|thank you|sure|great|hello|hi|hey|good|fine|yes please|no problem|you're welcome|perfect|"
     r"sounds good|got it|well)\b[^\d]{0,40}$",
     re.IGNORECASE,
 )
-_TURNING = re.compile(
-    r"\b(?:no|not|never|none|nor|neither|cannot|without|except|excluding|unless|only|if|until|but|however|although"
-    r"|instead|rather|avoid\w*|exclud\w*|stop|fail\w*|lack\w*|un(?:til|less)|nicht|kein\w*|ohne|nur|aber|ne|pas|sans|sauf)\b|n['\u2019]t\b",
+TURNING = re.compile(
+    r"\b(?:no|not|never|none|nothing|nobody|nor|neither|cannot|without|except|excluding|unless|only|if|until|but|however"
+    r"|although|instead|rather|avoid\w*|exclud\w*|stop|fail\w*|lack\w*|un(?:til|less)|nicht|kein\w*|ohne|nur|aber|ne|pas|sans|sauf)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
 """Words by which what follows, or what went before, means something else: a sentence with one is told whole or not."""
@@ -103,7 +103,7 @@ def extract(passages: Sequence[Passage], limit: int, counter: TokenCounter) -> s
         text = _written(chosen, passages)
     if chosen or not sentences:
         return text
-    harmless = [sentence for sentence in sentences if not _TURNING.search(sentence.text)]
+    harmless = [sentence for sentence in sentences if not TURNING.search(sentence.text)]
     best = max(harmless, key=lambda sentence: (sentence.weight, -sentence.place), default=None)
     return _cut_sentence(best.text, limit, counter) if best else ""
 
@@ -114,7 +114,7 @@ def _weighed(passages: Sequence[Passage]) -> list[_Sentence]:
     for number, passage in enumerate(passages):
         for place, text in enumerate(split_sentences(passage.text)):
             numbers = numbers_in(text)
-            named = {found.group().casefold() for found in _NAMED.finditer(text)}
+            named = {found.group().casefold() for found in NAMED.finditer(text)}
             weight = 0.5 + min(len(numbers), 4) * 0.5 + min(len(named), 4) * 0.4
             weight += min(len(_DECISION.findall(text)), 3) * 0.7
             if text.endswith(_QUESTION_MARKS):
@@ -123,7 +123,7 @@ def _weighed(passages: Sequence[Passage]) -> list[_Sentence]:
                 weight += 1.2 if asked else 0.4  # an answer begins where the message after a question does
             if passage.speaker == "user":
                 weight += 0.8  # what was asked for cannot be worked out again
-            if _FILLER.match(text):
+            if FILLER.match(text):
                 weight = 0.05
             terms = frozenset(named | {f"#{value}" for value in numbers})
             sentences.append(_Sentence(len(sentences), number, text, weight, terms))

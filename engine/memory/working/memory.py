@@ -9,17 +9,23 @@ themselves always stay in the store: only the view is short.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol
 from weakref import WeakValueDictionary
 
 from engine.domain.memory import Message, Summary, WorkingView
-from engine.errors import NotFoundError
+from engine.errors import ModelUnavailable, NotFoundError
+from engine.memory.working.compress import Passage
 from engine.memory.working.squeeze import NEWEST_AT_LEAST, REFILL, Squeeze
 from engine.memory.working.tokens import TokenCounter, cut_middle, describe_budget, resolve_budget
 from engine.ports.conversations import ConversationStore
 from engine.ports.system import Clock
 from engine.text.prose import quoted
+
+SHORTER = 2 / 3
+"""Part of the messages that a summary by a model may take: it keeps all names and numbers, where rules choose some."""
 
 
 class TalkStore(ConversationStore, Protocol):
@@ -34,8 +40,41 @@ class TalkStore(ConversationStore, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortText:
+    """What was said in short, by a model; `problems` say why it is not to be taken."""
+
+    text: str
+    by: str
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shortening:
+    """Has summaries written by a model while nobody waits."""
+
+    write: Callable[[Sequence[Passage], int, str], ShortText]
+    """What was said, most tokens, conversation -> the same in short; raises `ModelUnavailable` without an answer."""
+    later: Callable[[Callable[[], object]], object]
+    """Takes up a piece of work, outside this thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retold:
+    """What came of a summary that a model was asked for."""
+
+    first: int
+    last: int
+    by: str
+    """The model, "" where the summary by rules stays."""
+    problems: tuple[str, ...] = ()
+
+
 class WorkingMemory:
     """Conversations, each within a budget of tokens. Thread-safe."""
+
+    shortening: Shortening | None = None
+    """None where no model is to write summaries."""
 
     def __init__(
         self,
@@ -64,6 +103,8 @@ class WorkingMemory:
         # A lock lives as long as somebody holds or awaits it, so thousands of conversations leave nothing behind.
         self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
         self._guard = threading.Lock()
+        self._asked = set[tuple[str, Summary]]()
+        self._retold = dict[str, list[Retold]]()
 
     def add(
         self, conversation: str, role: Literal["user", "assistant", "system"], text: str, run_id: str = ""
@@ -74,7 +115,8 @@ class WorkingMemory:
         )
         with self._turn(conversation):
             stored = self.store.append(conversation, message)
-            self._compressed(conversation)
+            _, summaries = self._compressed(conversation)
+        self._shorten_later(conversation, summaries)
         return stored
 
     def view(self, conversation: str) -> WorkingView:
@@ -158,6 +200,54 @@ class WorkingMemory:
             self._compressed(conversation)
             return changed
 
+    def retold(self, conversation: str) -> list[Retold]:
+        """Return what came of summaries that a model was asked for since this was asked last."""
+        with self._guard:
+            return self._retold.pop(conversation, [])
+
+    def _shorten_later(self, conversation: str, summaries: Sequence[Summary]) -> None:
+        """Have messages that were just summed up by rules summed up by a model, each once; no lock is held for it."""
+        if self.shortening is None:
+            return
+        for summary in summaries:
+            key = (conversation, summary)
+            with self._guard:
+                new = summary.level == 1 and not summary.by and key not in self._asked
+                self._asked |= {key}
+            if new:
+                self.shortening.later(partial(self._shorten, self.shortening, conversation, summary))
+
+    def _shorten(self, shortening: Shortening, conversation: str, summary: Summary) -> None:
+        said = self._summed_up(conversation, summary)
+        if not said:
+            return
+        try:
+            passages = [Passage(m.role, m.text) for m in said]
+            made = shortening.write(passages, int(SHORTER * summary.tokens_before), conversation)
+        except ModelUnavailable as err:
+            made = ShortText(text="", by="", problems=(err.message,))
+        problems = made.problems
+        with self._turn(conversation):
+            stored = self.store.summaries(conversation)
+            if summary not in stored or self._summed_up(conversation, summary) != said:
+                return  # pinned, forgotten or summed up further meanwhile
+            tokens = self.counter.count(made.text)
+            new = summary.model_copy(update={"text": made.text, "tokens": tokens, "by": made.by})
+            changed = [new if one == summary else one for one in stored]
+            if (
+                not problems
+                and Squeeze(self._counted(conversation), changed, self.budget, self.counter).used() > self.budget
+            ):
+                problems = ("it is too long",)
+            if not problems:
+                self.store.save_summaries(conversation, changed)
+        told = Retold(summary.first, summary.last, "" if problems else made.by, problems)
+        with self._guard:
+            self._retold.setdefault(conversation, []).append(told)
+
+    def _summed_up(self, conversation: str, summary: Summary) -> list[Message]:
+        return [m for m in self.store.messages(conversation)[summary.first - 1 : summary.last] if not m.pinned]
+
     def _turn(self, conversation: str) -> threading.RLock:
         """Return the lock of a conversation: a slow summary of one must not hold up the others."""
         with self._guard:
@@ -170,13 +260,13 @@ class WorkingMemory:
         text = cut_middle(message.text, room, self.counter)
         return message.model_copy(update={"text": text, "tokens": self.counter.count(text)})
 
+    def _counted(self, conversation: str) -> list[Message]:
+        """Return the messages with tokens as they are counted here; the stored count may be another tokenizer's."""
+        return [m.model_copy(update={"tokens": self.counter.count(m.text)}) for m in self.store.messages(conversation)]
+
     def _compressed(self, conversation: str) -> tuple[list[Message], list[Summary]]:
         """Return all messages and the summaries that bring them into the budget, stored if they are new."""
-        messages = [
-            # The stored count may be another tokenizer's.
-            m.model_copy(update={"tokens": self.counter.count(m.text)})
-            for m in self.store.messages(conversation)
-        ]
+        messages = self._counted(conversation)
         stored = self.store.summaries(conversation)
         summaries = _sound(stored, len(messages))
         if sum(m.tokens for m in messages) <= int(REFILL * self.budget):

@@ -47,16 +47,16 @@ class Squeeze:
 
     def run(self) -> list[Summary]:
         """Return the summaries. Every step shortens what is left, so this ends."""
-        if self._used() <= self._budget:
+        if self.used() <= self._budget:
             return self._summaries
         goal = self._fixed + int(REFILL * self._free)
-        while self._used() > goal:
+        while self.used() > goal:
             written = sum(s.tokens for s in self._summaries)
             if written > _SUMMARY_SHARE * self._free and len(self._summaries) > 1:
                 self._merge()
             elif self._shortenable():
                 self._sum_up_oldest()
-            elif self._used() <= self._budget:
+            elif self.used() <= self._budget:
                 break
             elif len(self._summaries) > 1:
                 self._merge()
@@ -69,7 +69,8 @@ class Squeeze:
     def _through(self) -> int:
         return self._summaries[-1].last if self._summaries else 0
 
-    def _used(self) -> int:
+    def used(self) -> int:
+        """Return the tokens of what a model would be shown."""
         through = self._through()
         before = sum(m.tokens for m in self._messages[:through] if m.pinned)
         recent = sum(m.tokens for m in self._messages[through:-1]) + self._newest

@@ -26,6 +26,17 @@ def _named(function: Condition) -> Condition:
     return function
 
 
+def in_words(name: str) -> str:
+    """Return what a condition asks for, a sentence."""
+    parts = [part.strip() for part in name.split(" or ")]
+    told = [f"not: {_said(p.removeprefix('not_'))}" if p.startswith("not_") else _said(p) for p in parts]
+    return " Or: ".join(told)
+
+
+def _said(name: str) -> str:
+    return " ".join((CONDITIONS[name].__doc__ or name).split()) if name in CONDITIONS else name.replace("_", " ")
+
+
 def holds(name: str, bound: Bound, reading: Reading) -> bool:
     """Say whether a condition holds: one of those below, `not_NAME`, `said:REGEX` for what the question says, or `A or B`.
 

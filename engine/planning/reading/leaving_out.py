@@ -36,7 +36,11 @@ _DONE = (
     r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:from|for|here|please|and|because|as|throughout)\b)"
 )
 _BEFORE = re.compile(rf"\b{_OUT}\b{SHORT}(?P<l>{LEVELS})", re.IGNORECASE)
-_AROUND = re.compile(rf"\b(?:leave|take|throw|keep|kick)\s+(?P<l>{LEVELS})\s+out\b", re.IGNORECASE)
+_AROUND = re.compile(
+    rf"\b(?:leav(?:e|ing)|tak(?:e|ing)|throw(?:ing)?|keep(?:ing)?|kick(?:ing)?)\s+(?:(?:all|any|the|those)\s+)*"
+    rf"(?P<l>{LEVELS}){_NOUN}\s+out\b",
+    re.IGNORECASE,
+)
 _AFTER = re.compile(rf"(?P<l>{LEVELS}){_NOUN}{_DONE}", re.IGNORECASE)
 _POINTS_BACK = re.compile(
     rf"(?P<l>{LEVELS})(?:\s*<c\d+>)?(?:[^<>]|<c\d+>){{0,60}}?\b(?!dropped){_OUT}\s+{_BACK}\b|"

@@ -16,7 +16,7 @@ from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
 from engine.planning.binding.bind import bind
-from engine.planning.binding.conditions import holds
+from engine.planning.binding.conditions import holds, in_words
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.score import Candidate
 from engine.planning.formulas.views import view
@@ -157,8 +157,8 @@ def _unfit(goals: Iterable[Candidate]) -> Iterable[str]:
             meant = (
                 f" Where they do not, {' or '.join(goal.analysis.instead)} is meant." if goal.analysis.instead else ""
             )
-            conditions = ", ".join(name.replace("_", " ") for name in goal.unmet)
-            yield f"The data do not meet what {goal.analysis.id} takes ({conditions}).{meant}"
+            conditions = " ".join(map(in_words, goal.unmet))
+            yield f"The data do not meet what {goal.analysis.id} takes: {conditions}{meant}"
 
 
 def _silent(columns: Iterable[str]) -> Reading:

@@ -1,14 +1,14 @@
 """What a plan of the rules may have overheard although it leaves nothing open.
 
-The rules can be sure and wrong: a number takes no part, one of two possible times was taken, or a word that was passed over
-names something of the data. None of it says that the plan is wrong, so no person is asked; a second reader, where there
+The rules can be sure and wrong: a number takes no part, one of two possible times was taken, a word that was passed over
+names something of the data, or what was heard is not what the steps do. None of it says that the plan is wrong, so no person is asked; a second reader, where there
 is one, looks at the question too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from engine.domain.plan import Span, TaskDag, texts_of
@@ -24,6 +24,9 @@ _PASSED_OVER = ("filler", "unused")
 _LONG = 4
 """A word has so many letters before it names a method: `t` and `auto` stand for too much."""
 _ROLE = 0.5
+_NUMBERS = ("over", "x", "y", "exposure")
+"""Parts whose columns hold numbers."""
+_ONE_KEPT = re.compile(r"`([^`]+)` in \[([^,\]]+)\]")
 
 
 def unheard(plan: TaskDag, profiles: Sequence[Profile], tools: Iterable[ToolSpec]) -> list[str]:
@@ -34,7 +37,11 @@ def unheard(plan: TaskDag, profiles: Sequence[Profile], tools: Iterable[ToolSpec
         profiles: its files.
         tools: those of the catalogue, whose choices of a test or method are methods.
     """
-    return [*_numbers(plan), *_times(plan, profiles), *_words(plan, profiles, tools)]
+    specs = {spec.name: spec for spec in tools}
+    found = [_numbers(plan), _times(plan, profiles), _words(plan, profiles, specs.values())]
+    many = {column.name for profile in profiles for column in profile.column_profiles if len(column.levels) > 2}
+    found += [_levels(plan, specs, many), _kept(plan), _summaries(plan, specs)]
+    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def _numbers(plan: TaskDag) -> Iterator[str]:
@@ -72,6 +79,50 @@ def _words(plan: TaskDag, profiles: Sequence[Profile], tools: Iterable[ToolSpec]
         said = _stems([span.text])
         if said & (data | methods):
             yield f"{_shown(span)} is passed over and names something of {'the data' if said & data else 'a method'}."
+
+
+def _levels(plan: TaskDag, specs: Mapping[str, ToolSpec], many: Collection[str]) -> Iterator[str]:
+    """Yield where a step takes another value of a column than the question names, or takes its names for numbers."""
+    named: dict[str, list[str]] = {}
+    for span in plan.understood:
+        column, is_level, level = span.value.partition(" = ")
+        if span.taken_as == "level" and is_level:
+            named.setdefault(column, []).append(level)
+    for node in plan.nodes:
+        params = specs[node.tool].params if node.tool in specs else []
+        for param in params:
+            column = str(node.params.get(param.of if param.kind == "level" else param.name) or "")
+            said, taken = named.get(column, []), node.params.get(param.name)
+            used = {text for p in params if p.of == param.of for text in texts_of(node.params.get(p.name))}
+            other = [level for level in said if level not in used]
+            # Of two values the one is what the other is not.
+            if param.kind == "level" and taken and other and (len(other) == len(said) or column in many):
+                yield f"The question names {_listed(other)} of {column!r}, and a step takes {taken!r} of it."
+            if len(said) > 1 and param.role in _NUMBERS and not any(_NUMBER.search(level) for level in said):
+                yield f"The question names {_listed(said)} of {column!r}, whose values a step takes for numbers."
+
+
+def _kept(plan: TaskDag) -> Iterator[str]:
+    """Yield the columns of which a single value is kept and that another step goes on with."""
+    conditions = [(node, text) for node in plan.nodes for value in node.params.values() for text in texts_of(value)]
+    for node, condition in conditions:
+        for column, level in _ONE_KEPT.findall(condition):
+            after = [other for other in plan.nodes if node.id in other.upstream()]
+            if any(column in texts_of(value) for other in after for value in other.params.values()):
+                yield f"Only rows with {level} in {column!r} are kept, and a step goes on with that column."
+
+
+def _summaries(plan: TaskDag, specs: Mapping[str, ToolSpec]) -> Iterator[str]:
+    """Yield the summaries (a median, a sum) that were heard and that no step makes."""
+    able = {param.name for node in plan.nodes if node.tool in specs for param in specs[node.tool].params}
+    for span in plan.understood:
+        name = span.value.partition(" = ")[0]
+        if span.taken_as == "method" and name == "aggregate" and name not in able:
+            yield f"{_shown(span)} is to be computed of something, which no step does."
+
+
+def _listed(levels: Iterable[str]) -> str:
+    return ", ".join(map(repr, dict.fromkeys(levels)))
 
 
 def _names(column: ColumnProfile) -> list[str]:

@@ -40,7 +40,7 @@ class ModelDriver:
         system, user = load_prompt("next_lookup").filled(
             question=asked.question,
             files=files_text(asked.profiles, levels=self.levels),
-            tools="\n".join(f"{one.name}: {one.description} {json.dumps(one.parameters)}" for one in lookups),
+            tools="\n".join(f"{one.name}: {one.description} {json.dumps(_brief(one.parameters))}" for one in lookups),
             steps="\n\n".join(map(_told, steps)),
         )
         try:
@@ -48,6 +48,16 @@ class ModelDriver:
         except ModelUnavailable:
             return by_words(asked, lookups, steps)
         return Call(tool=said.value.tool, arguments=said.value.arguments) if said.value.tool else None
+
+
+def _brief(schema: Any) -> Any:
+    """Return a schema without what only repeats its names."""
+    if isinstance(schema, list):
+        return [_brief(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    noise = {key for key in ("title", "additionalProperties") if not isinstance(schema.get(key), dict)}
+    return {key: _brief(value) for key, value in schema.items() if key not in noise}
 
 
 def _told(step: Step) -> str:

@@ -18,7 +18,8 @@ def row_warnings(table, time, given):
     warnings = []
     stop = pd.to_numeric(table[time], errors="coerce")
     for name in (str(column) for column in table.columns):
-        words = set(re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).casefold()))
+        bare = re.sub(r"\(.*?\)|\[.*?\]", " ", name)  # in brackets stands who measured, or the unit
+        words = set(re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", bare).casefold()))
         if name in given or name == time or list(table.columns).count(name) != 1:
             continue
         if words & {"start", "tstart", "begin", "enter", "entry"} and not words & {"date", "year"}:

@@ -9,6 +9,7 @@ from table_steps import run_step
 
 from engine.toolbox.survival.curves import kaplan_meier, log_rank
 from engine.toolbox.survival.data import survival_event_level
+from engine.toolbox.survival.intervals import row_warnings
 from engine.toolbox.survival.over_time import split_records
 from engine.toolbox.survival.regression import cox_regression
 from engine.toolbox.survival.test_partial_likelihood import bladder
@@ -142,6 +143,14 @@ BAD = {
     "late landmark": ({"landmark": 1e6}, "Choose an earlier landmark"),
     "unit": ({"landmark": 1, "landmark_unit": "months"}, "is not known"),
 }
+
+
+def test_who_measured_is_no_subject():
+    table = pd.DataFrame(
+        {"days": range(1, 41), "Score (patient)": [30, 50, 60, 70, 80, 90, 100, 40] * 5, "patient": [*range(20)] * 2}
+    )
+    (found,) = row_warnings(table, "days", [])
+    assert found.startswith("patient has 20 values")
 
 
 @pytest.mark.parametrize("case", BAD)
