@@ -193,7 +193,7 @@ class Planner:
         every = catalogue.candidates(reading, data)
         if not profiles:
             every = self._without_file(every, analysis)
-        reading, data, goals, lost = self._goals(reading, data, every, analysis, files=bool(profiles))
+        reading, data, goals, every, lost = self._goals(reading, data, every, analysis, files=bool(profiles))
         if not goals:
             raise not_understood(data, found, every)
         made = assembler.begin(reading, data, functools.partial(near, reading, data, catalogue.embed))
@@ -214,8 +214,8 @@ class Planner:
 
     def _goals(
         self, reading: Reading, data: Data, every: list[Candidate], analysis: str, *, files: bool
-    ) -> tuple[Reading, Data, list[Candidate], list[str]]:
-        """Return what to plan, with the reading and data it is of, and the items of a list that say too little."""
+    ) -> tuple[Reading, Data, list[Candidate], list[Candidate], list[str]]:
+        """Return what to plan and all that may be meant, the reading and data it is of, and the items of a list that say too little."""
         catalogue = self._catalogue
         if analysis:
             computed = chosen_of_computed(catalogue, analysis, reading, data)
@@ -230,7 +230,7 @@ class Planner:
             goals = listed or what_to_plan(catalogue, reading, data, every)
         if len(goals) == 1 and not listed and (each := each_level(reading, data)) is not None:
             reading, goals = of_each(catalogue, each, reading, data, goals, analysis)
-        return reading, data, goals, lost
+        return reading, data, goals, every, lost
 
     def _without_file(self, every: list[Candidate], analysis: str) -> list[Candidate]:
         """Return what a question that came without any file can be answered by: all its numbers stand in the question.

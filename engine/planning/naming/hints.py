@@ -5,6 +5,7 @@ A word of general language names the one column that plays its part; a label nam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from engine.data.structure.scales import hint
@@ -95,9 +96,21 @@ _WHEN = frozenset("before after during pre post prior until since".split())
 
 
 def only_when(mention: ColumnMention, words: Sequence[Token]) -> bool:
-    """Say whether a mention only tells when something was measured: `pain before treatment` names no arm."""
+    """Say whether a mention only tells when: `pain before treatment` names no arm, `after adjusting for age` no occasion."""
     word, before = words[mention.first].text, words[mention.first - 1].text if mention.first else ""
+    if (
+        mention.width == 1
+        and word in _WHEN
+        and _HELD.match(words[mention.last + 1].text if mention.last + 1 < len(words) else "")
+    ):
+        return True
     return mention.width == 1 and not mention.level and mention.strength < 1 and word in _GIVEN and before in _WHEN
+
+
+_HELD = re.compile(
+    r"(?:adjust|correct|control|account|allow|exclud|remov|leav|dropp|filter|normali)\w*(?:ing|ment|tion|ion)$"
+)
+"""What is done to data before they are asked, not to subjects."""
 
 
 def _with(names: list[str], unit: str) -> list[str]:

@@ -27,8 +27,10 @@ def kind_of(column: ColumnProfile) -> str:
     return kinds.get(column.scale, "UNIT")
 
 
-def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, last: int | None = None) -> str:
-    """Return the question, or some of its tokens, with kinds in place of the words that name data."""
+def masked(
+    reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, last: int | None = None, *, least: float = 0.85
+) -> str:
+    """Return the question, or some of its tokens, with kinds in place of the words that name data at least so surely."""
     words = reading.words
     last = len(words) - 1 if last is None else last
     if not words:
@@ -44,7 +46,7 @@ def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, 
     spans = [(*span, "") for span in gone]
     for mention in left:
         column = columns.get(mention.column)
-        if mention.strength < 0.85 and not mention.level:
+        if mention.strength < least and not mention.level:
             continue  # a vague match: the word itself says more than the kind
         kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
         if mention.level and column is not None and column.role("time") >= 0.5:
