@@ -7,7 +7,7 @@ its family that fit. There is no default; an analysis that no tool carries out y
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from engine.data.catalogue import TABULAR
@@ -117,21 +117,24 @@ def candidates(
         whole: the whole question, from which a step takes its columns that the stretch leaves out.
     """
     by_name = {column.name: column for column in data.columns()}
-    wordings = [worded(reading.asking(), reading.masked, masked(reading, by_name, least=NAMED))]
+    ends = {sheet.structure.survival.get("event", "") for sheet in data.sheets}
+    wordings = [worded(reading.asking(), reading.masked, masked(reading, by_name, least=NAMED, ends=ends))]
     last = len(reading.words) - 1 if last is None else last
     if reading.words and (first, last) != (0, len(reading.words) - 1):
-        wordings = [stretch(reading, by_name, first, last)]
+        wordings = [stretch(reading, by_name, first, last, ends)]
     elif reading.words and (asked := _asked(reading)) is not None:
-        wordings.append(stretch(reading, by_name, *asked))
+        wordings.append(stretch(reading, by_name, *asked, ends))
     shares = probabilities(wordings, embed)
     words = {key: sum(share[key] for share in shares) / len(shares) for key in shares[0]}
     return weighed(words, reading, data, analyses, list(tools), whole)
 
 
-def stretch(reading: Reading, columns: dict[str, ColumnProfile], first: int, last: int) -> Wording:
+def stretch(
+    reading: Reading, columns: dict[str, ColumnProfile], first: int, last: int, ends: Collection[str] = ()
+) -> Wording:
     """Return the wording of some tokens of a question."""
     start, end = reading.words[first].start, reading.words[last].end
-    whole = masked(reading, columns, first, last, least=NAMED)
+    whole = masked(reading, columns, first, last, least=NAMED, ends=ends)
     return worded(reading.question[start:end], masked(reading, columns, first, last), whole)
 
 

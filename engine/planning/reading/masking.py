@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading.leaving_out import AFTER_ROWS, BEFORE_ROWS
@@ -28,9 +29,13 @@ def kind_of(column: ColumnProfile) -> str:
 
 
 def masked(
-    reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, last: int | None = None, *, least: float = 0.85
-) -> str:
-    """Return the question, or some of its tokens, with kinds in place of the words that name data at least so surely."""
+    reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, last: int | None = None, *, least: float = 0.85,
+    ends: Collection[str] = (),
+) -> str:  # fmt: skip
+    """Return the question, or some of its tokens, with kinds in place of the words that name data at least so surely.
+
+    Columns of `ends`, which say how the watching of a subject ended, are of the kind END.
+    """
     words = reading.words
     last = len(words) - 1 if last is None else last
     if not words:
@@ -53,6 +58,7 @@ def masked(
             kind = "TIME"
         elif mention.level and column is not None and column.scale == "binary" and happened(mention.column, reading):
             kind = "BIN"  # `is mortality higher in men` asks of what happened, not of one group
+        kind = "END" if mention.column in ends and kind == "BIN" else kind
         spans.append((words[mention.first].start, words[mention.last].end, kind))
     for start, end, kind in sorted(spans):
         pieces += [reading.question[at:start], kind]
