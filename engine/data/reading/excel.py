@@ -55,7 +55,7 @@ def _read(path: Path, pd: Any) -> TableSource:
     if not usable:
         message = f"{path.name} has no sheet with a table (a header and rows below it); check the workbook."
         raise UnusableFile(message)
-    # A single column is a cover page or notes as long as another sheet has a table; what is far smaller explains another.
+    # A single column is a cover page or notes where another sheet has a table; what is far smaller explains another.
     least = LEGEND * max(cells.values(), default=0)
     title, start, width, last = next((s for s in usable if s[2] > 1 and cells.get(s[0], 0) >= least), usable[0])
     limit = max(200, MAX_EXCEL_CELLS // max(1, width))
