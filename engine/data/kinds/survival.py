@@ -25,10 +25,10 @@ _SCHEMA = Schema(fields=(
 
 
 def _survival(table: TableFound, frame: Frame) -> list[TypeGuess]:
-    at_occasions = {
-        name for wide in table.structure.wide if wide.ordered for name in wide.columns
-    }  # `crp_d3` is no clock
-    clocks = [c for c in table.column_profiles if c.name not in at_occasions]
+    found = table.structure.survival  # which clock is the event's is decided there
+    at_occasions = {name for wide in table.structure.wide if wide.ordered for name in wide.columns}
+    # `crp_d3` is no clock
+    clocks = [c for c in table.column_profiles if found or c.name not in at_occasions]
     time, event = best(clocks, "time"), best(table.column_profiles, "event")
     if time is None or event is None or table.source.rows < 5 or table.structure.dated:
         return []  # of two dates the planner makes a time
@@ -37,7 +37,6 @@ def _survival(table: TableFound, frame: Frame) -> list[TypeGuess]:
     ):
         return []  # the time tells the rows of a subject apart: visits, not the ends of watching
     known = {column.name: column for column in table.column_profiles}
-    found = table.structure.survival  # which clock is the event's is decided there
     time, event = known.get(found.get("time", ""), time), known.get(found.get("event", ""), event)
     table.details["survival"] = {"time": time.name, "event": event.name}
     times = [c.name for c in clocks if c.role("time")]

@@ -17,6 +17,10 @@ _CHANGED = re.compile(
     r"declin\w+|reduc\w+|gr[eo]w(?:s|n|th)?|g[eo]t(?:ting|s)? (?:\w+ ){0,2}?(?:better|worse)|recover\w*|respond\w*)\b",
     re.IGNORECASE,
 )
+_PACE = re.compile(
+    r"\b(?:faster|slower|quicker|quickest|fastest|better|worse|rates?|slopes?|per (?:day|week|month|year))\b",
+    re.IGNORECASE,
+)
 
 
 def change_asked(reading: Reading, data: Data) -> tuple[str, str] | None:
@@ -36,6 +40,8 @@ def change_asked(reading: Reading, data: Data) -> tuple[str, str] | None:
         course = _course_meant(reading, sheet)
         if said is not None and course is not None and groups - set(course.columns):
             named = [name for name in course.columns if name in reading.named()]
+            if len(course.columns) > 2 and len(named) != 2 and _PACE.search(reading.question):
+                continue  # how fast is a slope over all occasions
             first, *_, last = named if len(named) > 1 else course.columns
             start, end = _stretch(reading, course, said)
             reading.mark_text(start, end, "column", f"{last} - {first}")

@@ -22,7 +22,8 @@ _CONTROLS = (
     "unbehandelt temoin controle absent never nein non"
 ).split()
 _STARTS = re.compile(
-    r"(?:(?:si|sh|sg|as)[-_ ]?(?:rna[-_ ]?)?)?(?:control|ctrl|ctl\b|scr(?:amble\w*)?\b|nt\b)|untreated|vehicle|wild.?type|healthy|placebo|baseline",
+    r"(?:si|sh|sg|as)[-_ ]?(?:rna[-_ ]?)?(?:control|ctrl|ctl\b|scr(?:amble\w*)?\b|nt\b)|"
+    r"control|ctrl|untreated|vehicle|wild.?type|healthy|placebo|baseline",
     re.IGNORECASE,
 )
 """How names of controls begin; `siCtrl`, `sh-scramble` and `sgNT` are those of a knock-down."""
