@@ -200,7 +200,7 @@ class Planner:
         every = catalogue.candidates(reading, data)
         if not profiles:
             every = self._without_file(every, analysis)
-        reading, data, goals, lost = self._goals(reading, data, every, analysis, files=bool(profiles))
+        reading, data, goals, every, lost = self._goals(reading, data, every, analysis, files=bool(profiles))
         if not goals:
             raise not_understood(data, found, every)
         made = assembler.begin(reading, data, functools.partial(near, reading, data, catalogue.embed))
@@ -221,12 +221,12 @@ class Planner:
 
     def _goals(
         self, reading: Reading, data: Data, every: list[Candidate], analysis: str, *, files: bool
-    ) -> tuple[Reading, Data, list[Candidate], list[str]]:
-        """Return what to plan, with the reading and data it is of, and a sentence on each part that is not planned."""
+    ) -> tuple[Reading, Data, list[Candidate], list[Candidate], list[str]]:
+        """Return what to plan and all that may be meant, the reading and data it is of, and a sentence on each part left out."""
         catalogue = self._catalogue
         if len(names := chosen_parts(analysis)) > 1:
             goals, aside = chosen_each(catalogue, names, every, reading, data)
-            return reading, data, goals, [f"{text!r} is left aside, as was chosen." for text in aside]
+            return reading, data, goals, every, [f"{text!r} is left aside, as was chosen." for text in aside]
         if analysis:
             computed = chosen_of_computed(catalogue, analysis, reading, data)
         else:
@@ -240,7 +240,7 @@ class Planner:
             goals = listed or what_to_plan(catalogue, reading, data, every)
         if len(goals) == 1 and not listed and (each := each_level(reading, data)) is not None:
             reading, goals = of_each(catalogue, each, reading, data, goals, analysis)
-        return reading, data, goals, [f"{item!r} {NOT_ALONE}" for item in lost]
+        return reading, data, goals, every, [f"{item!r} {NOT_ALONE}" for item in lost]
 
     def _without_file(self, every: list[Candidate], analysis: str) -> list[Candidate]:
         """Return what a question that came without any file can be answered by: all its numbers stand in the question.

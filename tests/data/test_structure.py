@@ -591,8 +591,16 @@ def test_times_to_an_event(time_name: str, event_name: str, levels: list, value:
 
 def test_event_needs_no_time_word_when_its_name_is_plain_and_the_time_is_skewed() -> None:
     rng = RNG(24)
-    frame = pd.DataFrame({"length of stay": rng.exponential(9, 80), "died": rng.integers(0, 2, 80)})
-    assert found(frame).survival == {"time": "length of stay", "event": "died", "event_value": "1"}
+    frame = pd.DataFrame({"length of watch": rng.exponential(9, 80), "died": rng.integers(0, 2, 80)})
+    assert found(frame).survival == {"time": "length of watch", "event": "died", "event_value": "1"}
+
+
+@pytest.mark.parametrize("name", ["length of stay", "LOS days", "icu_days", "Verweildauer", "days in hospital"])
+def test_a_stay_is_measured_and_no_time_to_death(name: str) -> None:
+    """It ends with going home: those who lived were not watched until then only, and leaving is no censoring at random."""
+    rng = RNG(24)
+    frame = pd.DataFrame({name: rng.exponential(9, 80), "died": rng.integers(0, 2, 80)})
+    assert found(frame).survival == {}
 
 
 def test_watched_to_the_end_of_the_study() -> None:

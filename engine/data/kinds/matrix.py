@@ -16,7 +16,7 @@ from engine.data.kinds.results import result_columns
 from engine.data.kinds.table import read_table
 from engine.data.schema import Schema
 from engine.data.source import Frame, plural, some
-from engine.data.structure.scales import unit_of
+from engine.data.structure.scales import HINTS, telling, unit_of
 from engine.domain.datatypes import DataType
 from engine.domain.profile import TypeGuess
 
@@ -161,11 +161,23 @@ def _trust(
     if all(unit_of(str(c)) for c in values):
         return 0.0
     samples = sample_like([str(c) for c in values], most=0.9)
-    if unique < 0.98 or not (samples or (rows >= 500 and len(values) >= 4)) or not _alike(frame, values):
+    many = rows >= 500 and len(values) >= 4 and not _of_subjects(frame, id_column, values)
+    if unique < 0.98 or not (samples or many) or not _alike(frame, values):
         return 0.0
     if genes.feature_like and rows >= 10:
         return 0.85
     return 0.75 if rows >= 100 and len(values) >= 3 else 0.55 if rows >= 20 and len(values) >= 3 else 0.0
+
+
+def _of_subjects(frame: Frame, id_column: str, values: list[str]) -> bool:
+    """Say whether rows are subjects rather than features: their name says so, or several columns put them in groups."""
+    rest = [c for c in frame.columns if c != id_column and c not in values and frame[c].dtype.kind == "O"]
+    grouped = [c for c in rest if 2 <= frame[c].nunique() <= FEW_GROUPS]
+    return len(grouped) > 1 or bool(telling(str(id_column)) & HINTS["subject"])
+
+
+FEW_GROUPS = 12
+"""A column of groups has so many levels at most."""
 
 
 def _alike(frame: Frame, values: list[str]) -> bool:

@@ -25,7 +25,11 @@ _SCHEMA = Schema(fields=(
 
 
 def _survival(table: TableFound, frame: Frame) -> list[TypeGuess]:
-    time, event = best(table.column_profiles, "time"), best(table.column_profiles, "event")
+    found = table.structure.survival  # which clock is the event's is decided there
+    at_occasions = {name for wide in table.structure.wide if wide.ordered for name in wide.columns}
+    # `crp_d3` is no clock
+    clocks = [c for c in table.column_profiles if found or c.name not in at_occasions]
+    time, event = best(clocks, "time"), best(table.column_profiles, "event")
     if time is None or event is None or table.source.rows < 5 or table.structure.dated:
         return []  # of two dates the planner makes a time
     if not table.structure.survival and any(
@@ -33,10 +37,9 @@ def _survival(table: TableFound, frame: Frame) -> list[TypeGuess]:
     ):
         return []  # the time tells the rows of a subject apart: visits, not the ends of watching
     known = {column.name: column for column in table.column_profiles}
-    found = table.structure.survival  # which clock is the event's is decided there
     time, event = known.get(found.get("time", ""), time), known.get(found.get("event", ""), event)
     table.details["survival"] = {"time": time.name, "event": event.name}
-    times = [c.name for c in table.column_profiles if c.role("time")]
+    times = [c.name for c in clocks if c.role("time")]
     if len(times) > 1:
         table.warnings.append(
             f"{table.name}: {len(times)} columns could be the time ({some(times)}); {time.name!r} is taken unless you "

@@ -1,4 +1,4 @@
-"""Reads workbooks: the first sheet that holds a table, whatever stands above its header."""
+"""Reads workbooks: the first sheet that holds a table and is no legend of another, whatever stands above its header."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from engine.data.source import Frame, TableSource, UnusableFile, some
 MAX_EXCEL_CELLS = 400_000
 """Workbooks are slow to read: about three seconds for this many cells."""
 _HEAD = 60
+LEGEND = 0.05
+"""A sheet with a smaller share of the cells of the largest one explains it: codes, units, settings."""
 
 
 def read_excel(path: Path) -> TableSource:
@@ -48,12 +50,14 @@ def _read(path: Path, pd: Any) -> TableSource:
             if start is not None:
                 usable.append((sheet.title, start, width, sheet.max_row or 0))
         sheets = [sheet.title for sheet in book.worksheets]
+        cells = {title: width * _filled_rows(book[title]) for title, _, width, _ in usable} if len(usable) > 1 else {}
         book.close()
     if not usable:
         message = f"{path.name} has no sheet with a table (a header and rows below it); check the workbook."
         raise UnusableFile(message)
-    # A single column is a cover page or notes as long as another sheet has a table.
-    title, start, width, last = next((sheet for sheet in usable if sheet[2] > 1), usable[0])
+    # A single column is a cover page or notes where another sheet has a table; what is far smaller explains another.
+    least = LEGEND * max(cells.values(), default=0)
+    title, start, width, last = next((s for s in usable if s[2] > 1 and cells.get(s[0], 0) >= least), usable[0])
     limit = max(200, MAX_EXCEL_CELLS // max(1, width))
     notes: list[str] = []
     frame, out, units = _without_extra_rows(path, title, start, limit, notes)
@@ -75,6 +79,12 @@ def _read(path: Path, pd: Any) -> TableSource:
         frame=frame, read=read, rows=rows, format="xlsx", headers=headers, warnings=notes, first_column=first,
         details={"sheets": sheets} | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
     )  # fmt: skip
+
+
+def _filled_rows(sheet: Any) -> int:
+    """Return how many rows hold anything, up to what is read of a sheet; what a workbook claims may be far more."""
+    rows = sheet.iter_rows(max_row=MAX_EXCEL_CELLS // 10, values_only=True)
+    return sum(any(cell is not None for cell in row) for row in rows)
 
 
 def _without_extra_rows(

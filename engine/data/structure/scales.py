@@ -75,8 +75,8 @@ def telling(name: str) -> frozenset[str]:
     found = words(re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", name) or name) | (set() if "/" in unit else words(unit))
     found -= set(tokens(unit)) if "/" in unit else set()
     base = [part for part in tokens(re.sub(r"[(\[].*", "", name)) if not part.isdigit()]
-    if (unit and not words(unit) & HINTS["time_unit"]) or _at_an_occasion(name):
-        found -= HINTS["time"]  # `weight_wk3_kg` is a weight, `pain_week12` a pain
+    if (unit and not words(unit) & HINTS["time_unit"]) or _at_an_occasion(name) or is_stay(name):
+        found -= HINTS["time"]  # `weight_wk3_kg` is a weight, `pain_week12` a pain, `LOS_days` what is measured
     if len(base) > 1 and base[-1] == "n":
         found.add("count")  # `plaque_n`
     return frozenset(found if len(base) == 1 else {w for w in found if len(w) > 1 and w != "delta"})
@@ -201,7 +201,20 @@ def two_states(levels: list[str]) -> list[str]:
 @cache
 def unit_is_time(name: str) -> bool:
     """Say whether the unit that a name states is one of time."""
-    return letters.plain(unit_of(name)) in HINTS["time"] | set("h s d min hr hrs sec yr yrs wk wks".split())
+    return not is_stay(name) and letters.plain(unit_of(name)) in HINTS["time"] | set(
+        "h s d min hr hrs sec yr yrs wk wks".split()
+    )
+
+
+def is_stay(name: str) -> bool:
+    """Say whether a name tells how long somebody was in a place: `LOS days`, `icu_days`, `days in hospital`."""
+    said = {*tokens(letters.plain(name))}
+    return bool(
+        said & HINTS["stay"] or (said & _WARDS and said & HINTS["time_unit"] and not said & {"to", "until", "since"})
+    )
+
+
+_WARDS = frozenset("hospital hosp icu itu ward krankenhaus klinik intensiv hopital reanimation uci".split())
 
 
 def date_like(low: float | None, high: float | None, *, whole: bool) -> bool:

@@ -15,6 +15,7 @@ from engine.data.structure.scales import (
     Col,
     View,
     date_like,
+    is_stay,
     median,
     tokens,
     two_states,
@@ -289,6 +290,10 @@ def _clock_score(col: Col, times: list[str]) -> float:
         return 0.0
     if date_like(column.minimum, column.maximum, whole=column.kind == "integer") or col.hint("age"):
         return 0.0
+    if is_stay(col.name):
+        return (
+            0.0  # it ends with going home: those who lived were not watched until then only, and longer is not better
+        )
     if col.named & (HINTS["event"] | {"year", "jahr", "annee", "ano", "diagnosis"}) and not col.hint("duration"):
         return 0.0
     spread = float(col.present.mean()) > median(col.present)

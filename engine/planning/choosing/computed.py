@@ -15,8 +15,8 @@ FAINT = 0.12
 
 def of_computed(
     catalogue: Catalogue, reading: Reading, data: Data, every: list[Candidate]
-) -> tuple[Reading, Data, list[Candidate]] | None:
-    """Return what is asked of a measure that the question computes first; None when it computes none or only that."""
+) -> tuple[Reading, Data, list[Candidate], list[Candidate]] | None:
+    """Return what is asked of a measure that the question computes first, and all that may be; None when it computes none or only that."""
     view = with_measure(reading, data)
     if view is None:
         return None
@@ -41,16 +41,17 @@ def of_computed(
     asks = best.bound is not None and best.probability >= SURE and bool(beside) and beside <= {*best.bound.columns()}
     if not apart and not asks and best.wording < alone:
         return None
-    return reading, data, [best]
+    return reading, data, [best], every if apart else sorted(found, key=lambda c: -c.probability)
 
 
 def chosen_of_computed(
     catalogue: Catalogue, analysis: str, reading: Reading, data: Data
-) -> tuple[Reading, Data, list[Candidate]] | None:
+) -> tuple[Reading, Data, list[Candidate], list[Candidate]] | None:
     """Return an analysis that a person chose, of a measure that the question computes first, where it takes it."""
     view = with_measure(reading, data)
     if view is None:
         return None
-    goal = as_chosen(catalogue, analysis, catalogue.candidates(*view), *view)
+    every = catalogue.candidates(*view)
+    goal = as_chosen(catalogue, analysis, every, *view)
     able = goal.bound is not None and not goal.bound.missing and data_made(view[1]) in goal.bound.columns()
-    return (*view, [goal]) if able else None
+    return (*view, [goal], every) if able else None

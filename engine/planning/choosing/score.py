@@ -7,7 +7,7 @@ its family that fit. There is no default; an analysis that no tool carries out y
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from engine.data.catalogue import TABULAR
@@ -19,6 +19,7 @@ from engine.planning.binding.bound import Bound
 from engine.planning.binding.conditions import holds
 from engine.planning.binding.files import leaves_files, methods_named, on_the_way, reachable, suits
 from engine.planning.choosing.choose import Embed, Wording, probabilities
+from engine.planning.choosing.forms import worded
 from engine.planning.naming.mention import SURE
 from engine.planning.reading.masking import masked
 from engine.planning.reading.reading import Reading
@@ -32,6 +33,8 @@ MEANT = 2.2
 ABSENT = 0.6
 """The fit given to analyses that cannot be bound because no tool carries them out."""
 LEAST = 0.003
+NAMED = 0.5
+"""A plain form counts as a name what is named at least so surely."""
 KEEPS = 3
 """How often `A versus B` counts against a step that only keeps rows: `A vs B only` compares."""
 
@@ -114,21 +117,25 @@ def candidates(
         whole: the whole question, from which a step takes its columns that the stretch leaves out.
     """
     by_name = {column.name: column for column in data.columns()}
-    wordings = [Wording(reading.asking(), reading.masked)]
+    ends = {sheet.structure.survival.get("event", "") for sheet in data.sheets}
+    wordings = [worded(reading.asking(), reading.masked, masked(reading, by_name, least=NAMED, ends=ends))]
     last = len(reading.words) - 1 if last is None else last
     if reading.words and (first, last) != (0, len(reading.words) - 1):
-        wordings = [stretch(reading, by_name, first, last)]
+        wordings = [stretch(reading, by_name, first, last, ends)]
     elif reading.words and (asked := _asked(reading)) is not None:
-        wordings.append(stretch(reading, by_name, *asked))
+        wordings.append(stretch(reading, by_name, *asked, ends))
     shares = probabilities(wordings, embed)
     words = {key: sum(share[key] for share in shares) / len(shares) for key in shares[0]}
     return weighed(words, reading, data, analyses, list(tools), whole)
 
 
-def stretch(reading: Reading, columns: dict[str, ColumnProfile], first: int, last: int) -> Wording:
+def stretch(
+    reading: Reading, columns: dict[str, ColumnProfile], first: int, last: int, ends: Collection[str] = ()
+) -> Wording:
     """Return the wording of some tokens of a question."""
     start, end = reading.words[first].start, reading.words[last].end
-    return Wording(reading.question[start:end], masked(reading, columns, first, last))
+    whole = masked(reading, columns, first, last, least=NAMED, ends=ends)
+    return worded(reading.question[start:end], masked(reading, columns, first, last), whole)
 
 
 def _asked(reading: Reading) -> tuple[int, int] | None:

@@ -16,11 +16,12 @@ from dataclasses import replace
 from engine.data.structure.rows import look
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Repeated, RoleGuess, TypeGuess
+from engine.planning.formulas.changed import change_asked
 from engine.planning.formulas.formula import propose
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.read import interpret
 from engine.planning.reading.reading import Reading
-from engine.planning.tables.sheets import Data, Made, Sheet, is_group
+from engine.planning.tables.sheets import Data, Made, Sheet
 
 
 def with_subjects(data: Data) -> Data:
@@ -105,7 +106,7 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     trial = replace(reading, used={})
     formula, _ = propose(trial, data)
     if formula is None:
-        formula = _change(trial, data)
+        formula = change_asked(trial, data)
     if formula is None or not trial.used:
         return None
     name, expression = formula
@@ -125,28 +126,6 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     rest = [m for m in reading.mentions if (m.last < mention.first or m.first > mention.last) and m.column not in used]
     seen = interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data)
     return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), data
-
-
-_CHANGED = re.compile(
-    r"\b(?:gain\w*|los[et]\w*|put(?:s|ting)? on|chang\w+|improv\w+|increas\w+|decreas\w+|drop(?:ped|s)?|fell|rose|declin\w+|reduc\w+|"
-    r"g[eo]t(?:ting|s)? (?:\w+ ){0,2}?(?:better|worse)|recover\w*|respond\w*)\b",
-    re.IGNORECASE,
-)
-
-
-def _change(reading: Reading, data: Data) -> tuple[str, str] | None:
-    """Return the change from the first to the second of the only measure with two occasions, where groups `gained` or `lost`."""
-    said = _CHANGED.search(reading.question)
-    for sheet in data.sheets if said else ():
-        courses = [w for w in sheet.structure.wide if w.ordered and len(w.columns) == 2]
-        groups = {c.column for c in reading.contrasts} | {
-            n for n in reading.named() if (c := sheet.column(n)) and is_group(c) and reading.is_a(n, "cause", "by")
-        }
-        if len(courses) == 1 and len(sheet.structure.wide) == 1 and groups - set(courses[0].columns):
-            first, last = courses[0].columns
-            reading.mark_text(said.start(), said.end(), "column", f"{last} - {first}")  # type: ignore[union-attr]
-            return f"{last} - {first}", f"`{last}` - `{first}`"
-    return None
 
 
 def with_joined(data: Data, keys: Sequence[str], step: str) -> Data:

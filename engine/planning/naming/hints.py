@@ -5,6 +5,7 @@ A word of general language names the one column that plays its part; a label nam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from engine.data.structure.scales import hint
@@ -38,10 +39,12 @@ _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
     (frozenset({"days", "daily", "day"}), lambda s: _with(s.structure.times, "day")),
     (frozenset({"weeks", "weekly", "week"}), lambda s: _with(s.structure.times, "week")),
     (frozenset({"months", "monthly", "month"}), lambda s: _with(s.structure.times, "month")),
+    (frozenset({"years", "year", "yearly"}), lambda s: [n for n in s.structure.times if {*name_parts(n)} & _YEAR]),
     (WHOM,
      lambda s: [item.subject for item in s.structure.repeated[:1] if not hint(item.subject, "cluster", "batch")]),
     (frozenset({"groups", "treatments", "arms", "drugs", "conditions", "compounds", "inhibitors"}), lambda s: _groups(s)),
 )  # fmt: skip
+_YEAR = frozenset("year jahr annee ano anno season yr".split())
 _ONE = frozenset("group treatment arm drug condition compound inhibitor".split())
 """One of the groups, where a word before it means all of them."""
 _ALL_OF = frozenset("each every per which".split())
@@ -95,9 +98,21 @@ _WHEN = frozenset("before after during pre post prior until since".split())
 
 
 def only_when(mention: ColumnMention, words: Sequence[Token]) -> bool:
-    """Say whether a mention only tells when something was measured: `pain before treatment` names no arm."""
+    """Say whether a mention only tells when: `pain before treatment` names no arm, `after adjusting for age` no occasion."""
     word, before = words[mention.first].text, words[mention.first - 1].text if mention.first else ""
+    if (
+        mention.width == 1
+        and word in _WHEN
+        and _HELD.match(words[mention.last + 1].text if mention.last + 1 < len(words) else "")
+    ):
+        return True
     return mention.width == 1 and not mention.level and mention.strength < 1 and word in _GIVEN and before in _WHEN
+
+
+_HELD = re.compile(
+    r"(?:adjust|correct|control|account|allow|exclud|remov|leav|dropp|filter|normali)\w*(?:ing|ment|tion|ion)$"
+)
+"""What is done to data before they are asked, not to subjects."""
 
 
 def _with(names: list[str], unit: str) -> list[str]:
@@ -111,13 +126,17 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention
         here = [
             at
             for at, token in enumerate(words)
-            if token.text in meant and not (at and words[at - 1].number is not None and time_unit(token.text))
-        ]  # `within 30 days` is a stretch, no column of days
+            if token.text in meant
+            and not (
+                at and time_unit(token.text) and (words[at - 1].number is not None or words[at - 1].text in _WATCHED)
+            )
+        ]  # `within 30 days` is a stretch, no column of days, and `per person year` another's
         if here and len(names := columns(sheet)) == 1:
             found += [ColumnMention(names[0], "", at, at, 0.62) for at in here]
     return found + _measured_in(words, sheet) + _given(words, sheet) + _each_group(words, sheet)
 
 
+_WATCHED = frozenset("person persons patient patients woman women animal animals light last first".split())
 _START = frozenset("baseline start started beginning entry outset initially before".split())
 _END = frozenset("end finally last".split())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from engine.data.structure.scales import date_like
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import AT, LIKELY, PERSONS, SURE, ColumnMention
@@ -27,7 +28,7 @@ def numbered_mentions(
     ends = _ends(words, by_name, named, text)
     found = [*_before(words, by_name, named, text), *_runs(words, columns, heads), *_measured(words, columns)]
     found = [m for m in found if not any(e.first <= m.first <= e.last for e in ends)]
-    found += [*ends, *_at_a_time(words, columns)]
+    found += [*ends, *_at_a_time(words, columns), *_in_a_year(words, columns, text)]
     for start, able in _beside(words, columns, named).items():
         for name, strength in able:
             column = by_name.get(name)
@@ -82,6 +83,19 @@ def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list
         if len(able) == 1:
             (name, level), *_ = able.items()
             found.append(ColumnMention(name, level, at, at + 1, 0.9))
+    return found
+
+
+def _in_a_year(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
+    """Return `in 2019` and `(2018)` as the level of the only column of calendar years that has it."""
+    years = [c for c in columns if date_like(c.minimum, c.maximum, whole=c.kind == "integer")]
+    found: list[ColumnMention] = []
+    for at, token in enumerate(words if years else ()):
+        told = at and words[at - 1].text in ("in", "during", "for", "only")
+        if token.number is None or not (told or text[token.start - 1 : token.end + 1] == f"({token.text})"):
+            continue
+        having = [(c.name, level) for c in years for level in c.levels if as_number(level) == token.number]
+        found += [ColumnMention(name, level, at, at, 0.9) for name, level in having if len(having) == 1]
     return found
 
 

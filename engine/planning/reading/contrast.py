@@ -17,11 +17,16 @@ from engine.text.tokens import tokens
 
 _CONTROLS = (
     "control controls ctrl ctl con untreated vehicle veh dmso wt wildtype placebo normal healthy mock baseline none "
-    "no sham naive unt unstimulated unstim standard usual usualcare standardcare careasusual conventional pbs scramble scrambled nontargeting nt sicontrol before pre "
+    "no sham naive unt unstimulated unstim standard std soc usual usualcare standardcare careasusual conventional pbs scramble scrambled nontargeting nt sicontrol before pre "
     "negative neg resting 0 false n adjacent reference benign nontumor parental day0 0h d0 t0 uninfected nc kontrolle "
     "unbehandelt temoin controle absent never nein non"
 ).split()
-_STARTS = re.compile(r"(?:control|ctrl|untreated|vehicle|wild.?type|healthy|placebo|baseline)", re.IGNORECASE)
+_STARTS = re.compile(
+    r"(?:si|sh|sg|as)[-_ ]?(?:rna[-_ ]?)?(?:control|ctrl|ctl\b|scr(?:amble\w*)?\b|nt\b)|"
+    r"control|ctrl|untreated|vehicle|wild.?type|healthy|placebo|baseline",
+    re.IGNORECASE,
+)
+"""How names of controls begin; `siCtrl`, `sh-scramble` and `sgNT` are those of a knock-down."""
 
 
 class Comparison(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading.leaving_out import AFTER_ROWS, BEFORE_ROWS
@@ -27,8 +28,14 @@ def kind_of(column: ColumnProfile) -> str:
     return kinds.get(column.scale, "UNIT")
 
 
-def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, last: int | None = None) -> str:
-    """Return the question, or some of its tokens, with kinds in place of the words that name data."""
+def masked(
+    reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, last: int | None = None, *, least: float = 0.85,
+    ends: Collection[str] = (),
+) -> str:  # fmt: skip
+    """Return the question, or some of its tokens, with kinds in place of the words that name data at least so surely.
+
+    Columns of `ends`, which say how the watching of a subject ended, are of the kind END.
+    """
     words = reading.words
     last = len(words) - 1 if last is None else last
     if not words:
@@ -44,13 +51,14 @@ def masked(reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, 
     spans = [(*span, "") for span in gone]
     for mention in left:
         column = columns.get(mention.column)
-        if mention.strength < 0.85 and not mention.level:
+        if mention.strength < least and not mention.level:
             continue  # a vague match: the word itself says more than the kind
         kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
         if mention.level and column is not None and column.role("time") >= 0.5:
             kind = "TIME"
         elif mention.level and column is not None and column.scale == "binary" and happened(mention.column, reading):
             kind = "BIN"  # `is mortality higher in men` asks of what happened, not of one group
+        kind = "END" if mention.column in ends and kind == "BIN" else kind
         spans.append((words[mention.first].start, words[mention.last].end, kind))
     for start, end, kind in sorted(spans):
         pieces += [reading.question[at:start], kind]

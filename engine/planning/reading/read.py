@@ -24,7 +24,7 @@ from engine.planning.reading.leaving_out import talked_of
 from engine.planning.reading.masking import masked
 from engine.planning.reading.reading import Contrast, Reading, Request
 from engine.planning.reading.requests import PAIRED, requests_of
-from engine.planning.reading.rows import claimed_of_one, compared_alone, restrictions
+from engine.planning.reading.rows import claimed_of_one, compared_alone, more_in, restrictions
 from engine.planning.reading.terms import (
     PHRASE,
     is_phrase,
@@ -110,9 +110,14 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
     against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
     reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]
+    more = more_in(question, words, mentions)
+    for column in more:
+        reading.parts.setdefault(column, set()).add("cause")
     reading.restrictions = [
-        r for r in kept if not compared_alone(r, reading.contrasts) and not claimed_of_one(r, reading.parts, mentions)
-    ]
+        r for r in kept
+        if not compared_alone(r, reading.contrasts) and not claimed_of_one(r, reading.parts, mentions)
+        and (r.sure or r.op != "in" or r.column not in more)
+    ]  # fmt: skip
     reading.spared = talked_of(coded, [])
     reading.genes = _genes(question, data, mentions, words)
     reading.alpha = numbers.significance(question)

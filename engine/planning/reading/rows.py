@@ -13,6 +13,7 @@ from engine.planning.reading.cuts import compared, onwards
 from engine.planning.reading.grammar import ranges
 from engine.planning.reading.leaving_out import LEVELS, SHORT, left_out, talked_of
 from engine.planning.reading.reading import Contrast, Part, Restriction
+from engine.text.tokens import Token
 
 _ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w+ )?to|confin\w* to|keep\w*(?: only)?|subset (?:of|to)|nothing but)(?!\s+(?:\d+|<l\d+>)\s+(?:out\s+)?of\b)"
 
@@ -102,6 +103,26 @@ def compared_alone(item: Restriction, found: Sequence[Contrast]) -> bool:
     """Say whether a level kept `alone` is rather set against another: `longer on the combination than on the patch alone`."""
     against = next((c for c in found if c.column == item.column and c.explicit), None)
     return item.op == "in" and against is not None and set(item.values) < set(against.levels)
+
+
+_MORE = re.compile(
+    r"\b(?:more|less|further|faster|slower|better|worse|stronger|weaker|bigger|larger|smaller|most|least|quicker|higher|lower|longer|shorter|"
+    r"commoner|rarer)(?:\s+(?:common|frequent|often|likely|severe|pronounced|prevalent))?\s+"
+    r"(?:in|with|under|on|for|by|among|than(?:\s+in|\s+with)?)\s+(?:the\s+|those\s+|on\s+)*(?:[\w-]+\s+)?$",
+    re.IGNORECASE,
+)
+
+
+def more_in(question: str, words: Sequence[Token], mentions: Sequence[ColumnMention]) -> set[str]:
+    """Return the columns of which one level is said to have more of something: `did it drop more with the new drug`.
+
+    It is set against the others of its column; its rows alone could not answer that.
+    """
+    levels: dict[str, set[str]] = {}
+    for mention in mentions:
+        levels.setdefault(mention.column, set()).add(mention.level)
+    before = {m.column: question[: words[m.first].start] for m in mentions if m.level}
+    return {column for column, text in before.items() if len(levels[column] - {""}) == 1 and _MORE.search(text)}
 
 
 def claimed_of_one(item: Restriction, parts: dict[str, set[Part]], mentions: Sequence[ColumnMention]) -> bool:

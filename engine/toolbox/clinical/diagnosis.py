@@ -140,7 +140,9 @@ def with_results(table, columns):
 
     void = re.compile(
         r"(?:invalid|void|indeterminate|inconclusive|equivocal|uninterpretable|unclear|uncertain|failed|failure|error|"
-        r"contaminated|unknown|not (?:done|tested|determined|interpretable)|no result)",
+        r"contaminated|unknown|not (?:done|tested|determined|interpretable)|no result|ung(?:ü|ue)ltig|unklar|fraglich|"
+        r"nicht (?:auswertbar|beurteilbar|verwertbar|bestimmt)|fehlgeschlagen|invalide|ind[ée]termin(?:é|e|ado|ada)|"
+        r"non interpr[ée]table|ininterpr[ée]table|inv[áa]lid[oa]|dudos[oa]|no (?:v[áa]lid[oa]|concluyente))",
         re.IGNORECASE,
     )
     warnings = []

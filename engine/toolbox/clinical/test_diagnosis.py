@@ -15,7 +15,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 from table_steps import check_issues, run_step
 
-from engine.toolbox.clinical.diagnosis import diagnostic_accuracy, exact_interval
+from engine.toolbox.clinical.diagnosis import diagnostic_accuracy, exact_interval, with_results
 from engine.toolbox.clinical.roc import delong_parts, delong_variance, roc_curve, youden_cut
 
 
@@ -391,3 +391,11 @@ def test_a_test_without_a_result_is_no_negative_one():
     without = diagnostic_accuracy(table.iloc[:18], test="test", outcome="ill", positive="pos")
     pd.testing.assert_frame_equal(with_void["accuracy"], without["accuracy"])
     assert any("4 rows have no result in test (invalid) and are left out" in text for text in with_void["warnings"])
+
+
+@pytest.mark.parametrize("void", ["ungültig", "Ungueltig", "nicht auswertbar", "indéterminé", "inválido", "invalid"])
+def test_a_test_without_a_result_is_no_negative_one_in_four_languages(void: str) -> None:
+    table = pd.DataFrame({"test": ["pos", "neg", void, "neg"], "truth": ["krank", "gesund", "krank", "gesund"]})
+    kept, warnings = with_results(table, ["test"])
+    assert len(kept) == 3
+    assert void in warnings[0]

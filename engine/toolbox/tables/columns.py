@@ -165,13 +165,18 @@ def known_reference(level, levels, column):
 
 
 def likely_control(levels):
-    """Return the one level that reads like a control group (control, placebo, wt, 0...), or None."""
+    """Return the one level that reads like a control group (control, placebo, wt, siCtrl, 0...), or None."""
+    import re
+
     words = {
         "control", "controls", "ctrl", "ctl", "con", "untreated", "vehicle", "placebo", "wt", "wildtype", "wild-type",
         "wild type", "normal", "healthy", "baseline", "dmso", "mock", "sham", "none", "pre", "before", "no", "false",
-        "0", "negative", "unexposed", "saline", "scramble", "scrambled", "reference",
+        "0", "negative", "unexposed", "saline", "scramble", "scrambled", "reference", "veh", "nt", "scr", "kontrolle",
+        "unbehandelt", "temoin",
     }  # fmt: skip
-    found = [level for level in levels if level.casefold().replace("_", " ") in words]
+    plain = {level: level.casefold().replace("_", " ") for level in levels}
+    bare = {level: re.sub(r"^(?:si|sh|sg)(?:rna)?[- ]?", "", text) for level, text in plain.items()}  # of a knock-down
+    found = [level for level in levels if plain[level] in words or bare[level] in words - {"0", "no", "con"}]
     return found[0] if len(found) == 1 else None
 
 
