@@ -90,6 +90,10 @@ def parts_of(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate
     told = {key: item for key, item in told.items() if not _turns_round(item, [best, *told.values()])}
     told = {key: item for key, item in told.items() if not _part_of(item, told.values())}
     told = {key: item for key, item in told.items() if not _only_how_many(item, reading, [best, *told.values()])}
+    # What the data do not meet, where what it is meant for then is asked of another sentence, is not done beside it.
+    told = {
+        key: item for key, item in told.items() if not (item.unmet and {*item.analysis.instead} & told.keys() - {key})
+    }
     if len(told) < 2:
         return []
     families = {item.analysis.family for item in told.values()}

@@ -157,7 +157,7 @@ def _unfit(goals: Iterable[Candidate]) -> Iterable[str]:
             meant = (
                 f" Where they do not, {' or '.join(goal.analysis.instead)} is meant." if goal.analysis.instead else ""
             )
-            conditions = " ".join(map(in_words, goal.unmet))
+            conditions = " ".join(f"{name.replace('_', ' ')}: {in_words(name)}" for name in goal.unmet)
             yield f"The data do not meet what {goal.analysis.id} takes: {conditions}{meant}"
 
 
