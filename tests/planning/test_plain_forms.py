@@ -64,6 +64,16 @@ def test_a_level_that_has_more_is_compared_and_held_constant_beside(planner, war
     assert params["predictors"] == ["sex", "age"]
 
 
+def test_growth_over_the_weeks_is_of_all_weeks(planner, tmp_path) -> None:
+    weights = {f"wt_wk{week}": RNG.normal(40 + 6 * week, 3, 40).round(1) for week in (0, 4, 8, 12)}
+    path = tmp_path / "calves.csv"
+    pd.DataFrame({"calf": range(1, 41), "feed": ["ctrl", "probio"] * 20, **weights}).to_csv(path, index=False)
+    plan = planner.plan("growth over the weeks per feed", profile_files([path])).plan
+    assert all(node.tool != "derive_column" for node in plan.nodes)
+    plan = planner.plan("do probio calves gain more than ctrl", profile_files([path])).plan
+    assert only(plan, "derive_column")["expression"] == "`wt_wk12` - `wt_wk0`"
+
+
 def test_rows_are_still_dropped_where_somebody_says_so(planner, ward) -> None:
     plan = planner.plan("drop the women and compare age between the arms", ward).plan
     assert next(node for node in plan.nodes if node.tool == "filter_rows").params["condition"] == "`sex` not in ['f']"

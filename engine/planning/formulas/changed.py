@@ -18,9 +18,11 @@ _CHANGED = re.compile(
     re.IGNORECASE,
 )
 _PACE = re.compile(
-    r"\b(?:faster|slower|quicker|quickest|fastest|better|worse|rates?|slopes?|per (?:day|week|month|year))\b",
+    r"\b(?:faster|slower|quicker|quickest|fastest|better|worse|rates?|slopes?|curves?|courses?|per (?:day|week|month|year)|"
+    r"over (?:the )?(?:whole )?(?:time|days|weeks|months|years|visits|occasions|season|study|trial))\b",
     re.IGNORECASE,
 )
+"""Of more than two occasions such words ask for all of them."""
 
 
 def change_asked(reading: Reading, data: Data) -> tuple[str, str] | None:
