@@ -278,6 +278,9 @@ def share_test_finding(row, what, alpha, shares, group, pairs=()):
     """Return the finding of one row of the tests table; that on all groups names their shares, the highest first."""
     import math
 
+    def counted_share(item):
+        return f"{100 * item['share']:.1f} % ({item['events']:,} of {item['total']:,})"
+
     p = row.get("p_adj", row["p_value"])
     tail = f"{row['test']}, {format_p(row['p_value'])}" + (f", adjusted {format_p(p)}" if "p_adj" in row else "")
     if "difference" not in row:
@@ -310,9 +313,11 @@ def share_test_finding(row, what, alpha, shares, group, pairs=()):
         joined = "between {} and {}" if verdict == "not shown to differ" else "in {} than in {}"
         ends = joined.format(called_level(one, group), called_level(other, group))
         start = f"The share of {what} is {verdict} {ends}"
+    counted = {str(item["group"]): counted_share(item) for item in shares}
+    first = counted.get(one, f"{100 * row['share_1']:.1f} %")
+    second = counted.get(other, f"{100 * row['share_2']:.1f} %")
     text = (
-        f"{start}: {100 * row['share_1']:.1f} % against "
-        f"{100 * row['share_2']:.1f} %, difference {100 * row['difference']:.1f} percentage points (95 % CI "
+        f"{start}: {first} against {second}, difference {100 * row['difference']:.1f} percentage points (95 % CI "
         f"{100 * row['lower_95']:.1f} to {100 * row['upper_95']:.1f}){ratio}, {tail}"
         f"{left_open(100 * row['lower_95'], 100 * row['upper_95'], unit='points') if p >= alpha else ''}."
     )
