@@ -1,9 +1,14 @@
 """Times to an event found from values: which event, which clock, and states that began while subjects were watched."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
+import pytest
 
 from engine.data.structure.rows import look
+
+RNG = np.random.default_rng
 
 
 def found(frame: pd.DataFrame):
@@ -57,3 +62,131 @@ def test_a_column_whose_name_speaks_of_ends_goes_before_one_that_only_holds_the_
          "outcome": rng.permutation(["lost"] * 25 + ["died"] * 15 + ["working"] * 40)}
     )  # fmt: skip
     assert found(frame).survival.get("event") == "outcome"
+
+
+@pytest.mark.parametrize(
+    ("time_name", "event_name", "levels", "value"),
+    [
+        ("time", "status", [0, 1], "1"), ("os_days", "os_status", ["alive", "dead"], "dead"), ("Follow-up (months)", "Vital status", ["Alive", "Dead"], "Dead"),
+        ("Überlebenszeit", "verstorben", ["nein", "ja"], "ja"), ("suivi (mois)", "décès", ["non", "oui"], "oui"),
+        ("tiempo", "estado", ["vivo", "fallecido"], "fallecido"), ("time", "status", [1, 2], ""), ("time", "cens", [0, 1], ""),
+        ("days", "censored", ["yes", "no"], "no"), ("weeks", "relapse", [False, True], "True"), ("time", "alive", ["yes", "no"], "no"),
+        ("time", "alive", [0, 1], "0"), ("Zeit_Tage", "Ereignis", [0, 1], "1"), ("T", "E", [0, 1], "1"), ("time", "status", [0, 1, 2], ""),
+    ],
+)  # fmt: skip
+def test_times_to_an_event(time_name: str, event_name: str, levels: list, value: str) -> None:
+    rng = RNG(23)
+    frame = pd.DataFrame({
+        time_name: rng.exponential(20, 70).round(1) + 0.1, event_name: [levels[i] for i in rng.integers(0, len(levels), 70)],
+        "arm": rng.choice(["a", "b"], 70), "bmi": rng.normal(25, 3, 70),
+    })  # fmt: skip
+    assert found(frame).survival == {"time": time_name, "event": event_name, "event_value": value}
+
+
+def test_event_needs_no_time_word_when_its_name_is_plain_and_the_time_is_skewed() -> None:
+    rng = RNG(24)
+    frame = pd.DataFrame({"length of watch": rng.exponential(9, 80), "died": rng.integers(0, 2, 80)})
+    assert found(frame).survival == {"time": "length of watch", "event": "died", "event_value": "1"}
+
+
+@pytest.mark.parametrize("name", ["length of stay", "LOS days", "icu_days", "Verweildauer", "days in hospital"])
+def test_a_stay_is_measured_and_no_time_to_death(name: str) -> None:
+    """It ends with going home: those who lived were not watched until then only, and leaving is no censoring at random."""
+    rng = RNG(24)
+    frame = pd.DataFrame({name: rng.exponential(9, 80), "died": rng.integers(0, 2, 80)})
+    assert found(frame).survival == {}
+
+
+def test_watched_to_the_end_of_the_study() -> None:
+    """Every row without the event has the longest time: the name of the event is not needed."""
+    rng = RNG(25)
+    event = rng.integers(0, 2, 100)
+    frame = pd.DataFrame(
+        {"week": np.where(event == 1, rng.integers(1, 50, 100), 52), "q": event, "married": rng.integers(0, 2, 100)}
+    )
+    assert found(frame).survival == {"time": "week", "event": "q", "event_value": "1"}
+
+
+@pytest.mark.parametrize("names", [("start", "stop"), ("von", "bis"), ("v1", "v2")])
+def test_start_and_stop(names: tuple[str, str]) -> None:
+    rng = RNG(26)
+    rows = []
+    for who in range(1, 31):
+        cuts = [0, *np.cumsum(rng.integers(3, 30, rng.integers(1, 4)))]
+        sex = rng.choice(["m", "f"])
+        for i, (a, b) in enumerate(itertools.pairwise(cuts)):
+            rows.append(
+                {
+                    "id": who,
+                    "sex": sex,
+                    names[0]: int(a),
+                    names[1]: int(b),
+                    "death": int(i == len(cuts) - 2 and who % 2),
+                    "drug": int(rng.integers(0, 2)),
+                }
+            )
+    assert found(pd.DataFrame(rows)).survival == {
+        "start": names[0],
+        "time": names[1],
+        "event": "death",
+        "event_value": "1",
+    }
+
+
+def test_stanford_heart_transplants() -> None:
+    """Crowley and Hu (1977): 103 patients in 172 rows of start and stop."""
+    from lifelines.datasets import load_stanford_heart_transplants
+
+    structure = found(load_stanford_heart_transplants())
+    assert structure.survival == {"start": "start", "time": "stop", "event": "event", "event_value": "1"}
+    assert (structure.repeated[0].subject, structure.repeated[0].subjects) == ("id", 103)
+
+
+def test_recidivism_of_432_released_men() -> None:
+    """Rossi, Berk and Lenihan (1980): one row a man, a year of 52 weeks, no word that a list of events would hold."""
+    from lifelines.datasets import load_rossi
+
+    structure = found(load_rossi())
+    assert structure.repeated == []
+    assert structure.survival == {"time": "week", "event": "arrest", "event_value": "1"}
+
+
+def test_an_event_told_in_words_among_other_ends_is_found() -> None:
+    rng = np.random.default_rng(2)
+    ends = rng.choice(["failed", "in function", "lost to follow-up"], 150, p=[0.3, 0.5, 0.2])
+    frame = pd.DataFrame({
+        "tooth": [f"t{n}" for n in range(150)], "patient": [f"p{n // 2}" for n in range(150)],
+        "months in service": rng.exponential(40, 150).round(1), "status last visit": ends,
+    })  # fmt: skip
+    survival = found(frame).survival
+    assert survival == {"time": "months in service", "event": "status last visit", "event_value": "failed"}
+
+
+def test_the_time_that_those_without_the_event_ran_to_its_end_is_the_clock() -> None:
+    rng = RNG(5)
+    relapse = (rng.random(120) < 0.7).astype(int)
+    frame = pd.DataFrame({"ttr": np.where(relapse == 1, rng.integers(0, 170, 120), 182), "relapse": relapse}).assign(
+        yearsSmoking=rng.integers(5, 45, 120)
+    )
+    assert found(frame).survival == {"time": "ttr", "event": "relapse", "event_value": "1"}
+
+
+def test_words_beside_codes_are_the_event() -> None:
+    rng = RNG(6)
+    status = rng.integers(0, 3, 90)
+    frame = pd.DataFrame({"time": rng.exponential(5, 90).round(2), "status": status}).assign(
+        cause=[("event-free", "AIDS", "SI")[n] for n in status]
+    )
+    assert found(frame).survival["event"] == "cause"
+
+
+@pytest.mark.parametrize("name", ["dias_hasta_caida", "days_to_fall", "time.to.fall"])
+def test_a_time_until_something_finds_the_state_of_those_it_came_for(name: str) -> None:
+    """First falls within a year, some watched for less: the column of the event has no telling name."""
+    rng = RNG(9)
+    fall, watched = rng.exponential(400, 150), rng.choice([300, 330, 365], 150)
+    frame = pd.DataFrame({
+        "age": rng.integers(70, 95, 150), name: np.minimum(fall, watched).round(), "q": (fall < watched).astype(int),
+        "stick": rng.integers(0, 2, 150),
+    })  # fmt: skip
+    assert found(frame).survival == {"time": name, "event": "q", "event_value": "1"}

@@ -26,8 +26,8 @@ _SCHEMA = Schema(fields=(
 
 def _survival(table: TableFound, frame: Frame) -> list[TypeGuess]:
     found = table.structure.survival  # which clock is the event's is decided there
+    # What is measured at occasions is no clock (`crp_d3`).
     at_occasions = {name for wide in table.structure.wide if wide.ordered for name in wide.columns}
-    # `crp_d3` is no clock
     clocks = [c for c in table.column_profiles if found or c.name not in at_occasions]
     time, event = best(clocks, "time"), best(table.column_profiles, "event")
     if time is None or event is None or table.source.rows < 5 or table.structure.dated:

@@ -15,7 +15,9 @@ MAX_EXCEL_CELLS = 400_000
 """Workbooks are slow to read: about three seconds for this many cells."""
 _HEAD = 60
 LEGEND = 0.05
-"""A sheet with a smaller share of the cells of the largest one explains it: codes, units, settings."""
+"""A sheet with a smaller share of the cells of another explains it: codes, units, settings."""
+_Sheet = tuple[str, int, int, int]
+"""Its name, the row of its header, how many columns its table has, how many rows it claims."""
 
 
 def read_excel(path: Path) -> TableSource:
@@ -44,20 +46,19 @@ def _read(path: Path, pd: Any) -> TableSource:
     # An open file, because openpyxl goes by the name's ending.
     with path.open("rb") as handle:
         book = openpyxl.load_workbook(handle, read_only=True, data_only=True)
-        usable: list[tuple[str, int, int, int]] = []
+        usable: list[_Sheet] = []
         for sheet in book.worksheets:
             start, width = _header_row([list(row) for row in sheet.iter_rows(max_row=_HEAD, values_only=True)])
             if start is not None:
                 usable.append((sheet.title, start, width, sheet.max_row or 0))
         sheets = [sheet.title for sheet in book.worksheets]
-        cells = {title: width * _filled_rows(book[title]) for title, _, width, _ in usable} if len(usable) > 1 else {}
+        # A single column is a cover page or notes as long as another sheet has a table.
+        tables = [sheet for sheet in usable if sheet[2] > 1] or usable[:1]
+        title, start, width, last = next((s for s in tables if not _is_legend(book, s, tables)), ("", 0, 0, 0))
         book.close()
     if not usable:
         message = f"{path.name} has no sheet with a table (a header and rows below it); check the workbook."
         raise UnusableFile(message)
-    # A single column is a cover page or notes where another sheet has a table; what is far smaller explains another.
-    least = LEGEND * max(cells.values(), default=0)
-    title, start, width, last = next((s for s in usable if s[2] > 1 and cells.get(s[0], 0) >= least), usable[0])
     limit = max(200, MAX_EXCEL_CELLS // max(1, width))
     notes: list[str] = []
     frame, out, units = _without_extra_rows(path, title, start, limit, notes)
@@ -81,10 +82,19 @@ def _read(path: Path, pd: Any) -> TableSource:
     )  # fmt: skip
 
 
-def _filled_rows(sheet: Any) -> int:
-    """Return how many rows hold anything, up to what is read of a sheet; what a workbook claims may be far more."""
-    rows = sheet.iter_rows(max_row=MAX_EXCEL_CELLS // 10, values_only=True)
-    return sum(any(cell is not None for cell in row) for row in rows)
+def _is_legend(book: Any, own: _Sheet, tables: list[_Sheet]) -> bool:
+    """Say whether a sheet only explains another: it has less than a twentieth of the cells of that one."""
+    cells = _cells(book, own, LEGEND * MAX_EXCEL_CELLS) if len(tables) > 1 else MAX_EXCEL_CELLS
+    return cells < LEGEND * MAX_EXCEL_CELLS and any(
+        LEGEND * _cells(book, other, cells / LEGEND + other[2]) > cells for other in tables if other is not own
+    )
+
+
+def _cells(book: Any, sheet: _Sheet, most: float) -> int:
+    """Return how many cells the filled rows of a sheet have, up to `most`; what a workbook claims may be far more."""
+    title, _, width, _ = sheet
+    rows = book[title].iter_rows(max_row=int(most // width) + _HEAD, values_only=True)
+    return width * sum(any(cell is not None for cell in row) for row in rows)
 
 
 def _without_extra_rows(

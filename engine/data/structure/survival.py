@@ -290,10 +290,9 @@ def _clock_score(col: Col, times: list[str]) -> float:
         return 0.0
     if date_like(column.minimum, column.maximum, whole=column.kind == "integer") or col.hint("age"):
         return 0.0
+    # A stay ends with going home: those who lived were not watched until then only, and a longer one is not better.
     if is_stay(col.name):
-        return (
-            0.0  # it ends with going home: those who lived were not watched until then only, and longer is not better
-        )
+        return 0.0
     if col.named & (HINTS["event"] | {"year", "jahr", "annee", "ano", "diagnosis"}) and not col.hint("duration"):
         return 0.0
     spread = float(col.present.mean()) > median(col.present)

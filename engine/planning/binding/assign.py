@@ -69,11 +69,6 @@ _COURSE = re.compile(
     re.IGNORECASE,
 )
 """What two named occasions are only the ends of."""
-_MORE_IN = re.compile(
-    r"\b(?:higher|lower|greater|larger|smaller|longer|shorter|better|worse|faster|slower|earlier|later|"
-    r"(?:more|less) \w+)\s+(?:in|for|among|with|on)\s+(?:the\s+)?$",
-    re.IGNORECASE,
-)
 _COMPARED = re.compile(
     r"\b(?:than|differ\w*|compar\w*|versus|vs|against|more|less|fewer|better|worse|as \w+ as|\w{3,}(?<!numb)(?<!oth)er)\b",
     re.IGNORECASE,
@@ -285,8 +280,7 @@ class Assignment:
     def _is_whom(self, param: ParamSpec, name: str) -> bool:
         """Say whether a column only says which rows are meant, where a part would make more of it."""
         reading = self.reading
-        kept = name in self.kept and not self._more_there(name)
-        if param.role in ("covariates", "held") and kept and not reading.is_a(name, "adjust"):
+        if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
             return True  # `in the wild type` is about those rows, it holds nothing constant
         if param.role in ("anything", "measures") and name in self.kept and name not in reading.named():
             return True  # `the median time of the ill` asks for no median of being ill
@@ -294,15 +288,6 @@ class Assignment:
             return True  # a level that is named is compared or kept, never held constant
         constant = name in self.alone and not self._contrasted(name) and not reading.is_a(name, "outcome")
         return constant and param.role in _COMPARES | _HAPPENS  # only one of its groups is left
-
-    def _more_there(self, name: str) -> bool:
-        """Say whether more or less is asked of the one state that is named: `is the hazard higher in women`."""
-        reading = self.reading
-        return two_states(self.sheet, name) and any(
-            _MORE_IN.search(reading.question[: reading.words[r.first].start])
-            for r in reading.restrictions
-            if r.column == name and r.op == "in" and not r.sure
-        )
 
     def _only_there(self, name: str) -> bool:
         """Say whether the one state that is named is where something is asked of, with nothing compared."""

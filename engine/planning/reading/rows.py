@@ -106,8 +106,8 @@ def compared_alone(item: Restriction, found: Sequence[Contrast]) -> bool:
 
 
 _MORE = re.compile(
-    r"\b(?:more|less|further|faster|slower|better|worse|stronger|weaker|bigger|larger|smaller|most|least|quicker|higher|lower|longer|shorter|"
-    r"commoner|rarer|(?:less|more|fewer)\s+(?!than\b)[\w-]+)(?:\s+(?:common|frequent|often|likely|severe|pronounced|prevalent))?\s+"
+    r"\b(?:more|less|further|faster|slower|better|worse|stronger|weaker|bigger|larger|smaller|most|least|quicker|higher|lower|greater|longer|shorter|"
+    r"earlier|later|commoner|rarer|(?:less|more|fewer)\s+(?!than\b)[\w-]+)(?:\s+(?:common|frequent|often|likely|severe|pronounced|prevalent))?\s+"
     r"(?:in|with|under|on|for|by|among|than(?:\s+in|\s+with)?)\s+(?:the\s+|those\s+|on\s+)*(?:[\w-]+\s+)?$",
     re.IGNORECASE,
 )
