@@ -190,3 +190,13 @@ def test_a_time_until_something_finds_the_state_of_those_it_came_for(name: str) 
         "stick": rng.integers(0, 2, 150),
     })  # fmt: skip
     assert found(frame).survival == {"time": name, "event": "q", "event_value": "1"}
+
+
+def test_a_measure_at_an_occasion_is_no_time_to_death() -> None:
+    rng = RNG(26)
+    frame = pd.DataFrame({
+        "crp_d0": rng.lognormal(3, 0.5, 80).round(1), "crp_d3": rng.lognormal(2.6, 0.5, 80).round(1), "LOS days": rng.exponential(9, 80),
+        "died": rng.integers(0, 2, 80),
+    })  # fmt: skip
+    assert found(frame).survival == {}
+    assert found(frame.assign(months=rng.exponential(20, 80))).survival["time"] == "months"

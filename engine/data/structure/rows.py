@@ -19,6 +19,7 @@ from engine.data.structure.scales import (
     Col,
     View,
     date_like,
+    hint,
     label_like,
     levels_sorted,
     log_spaced,
@@ -78,7 +79,9 @@ def _structure(table: View) -> Structure:
     repeated = _repeated(rest if len(rest.cols) > 1 else table)
     times = _times(rest, repeated)
     dated = between_dates(table, times)
-    survival = {} if dated else time_to_event(table, times, repeated)
+    at_occasions = [w for w in families if w.ordered and not (hint(w.name, "time", "duration") or unit_is_time(w.name))]
+    measured = {name for family in at_occasions for name in family.columns}
+    survival = {} if dated else time_to_event(table, times, repeated, measured)
     wide = [w for w in families if not {survival.get("start"), survival.get("time")} <= set(w.columns)]
     parts = parts_of_totals(every)
     nested, crossed = _nested_and_crossed(table)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Collection
 from typing import Any
 
 from engine.data.structure.scales import (
@@ -33,8 +34,13 @@ BLOCK = 0.6
 _EVENT_LEVELS, _NO_EVENT_LEVELS = HINTS["event_level"], HINTS["open_level"]
 
 
-def time_to_event(table: View, times: list[str], repeated: list[Repeated]) -> dict[str, str]:
-    """Return `time`, `event`, `event_value` (and `start` of start-stop data), or nothing; see `Structure.survival`."""
+def time_to_event(
+    table: View, times: list[str], repeated: list[Repeated], measured: Collection[str] = ()
+) -> dict[str, str]:
+    """Return `time`, `event`, `event_value` (and `start` of start-stop data), or nothing; see `Structure.survival`.
+
+    What is `measured` at occasions that stand beside each other (`crp_d0`, `crp_d3`) is no time to an event.
+    """
     if table.rows < 5:
         return {}
     interval = _interval(table, repeated)
@@ -47,7 +53,7 @@ def time_to_event(table: View, times: list[str], repeated: list[Repeated]) -> di
     score, value, event = events[0]
     if interval:
         return {"start": interval[0], "time": interval[1], "event": event.name, "event_value": value}
-    clocks = _clocks(table, times, events)
+    clocks = _clocks(View([c for c in table.cols if c.name not in measured], table.rows), times, events)
     if not clocks:
         return {}
     fit, clock = clocks[0]
