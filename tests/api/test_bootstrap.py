@@ -41,7 +41,9 @@ def test_every_part_is_closed_in_order(failing: list[str]) -> None:
 def test_threads_end_before_what_they_use_and_the_workspace_is_released_last(tmp_path: Path) -> None:
     parts = build(Settings(workspace=tmp_path, embedding_model="none", warm_workers=False))
     order = [type(part).__name__ for part in parts.beside.closing]
+    warming = parts.beside.closing.index(parts.beside.errands)
     parts.beside.close()
     assert order[:3] == ["Suggestions", "ImportRunner", "RequestWatcher"]
-    assert order.index("RunQueue") < order.index("EventLog") < order.index("ProcessSandbox") < order.index("Errands")
+    assert order.index("Errands") < order.index("RunQueue")  # what rewrites summaries
+    assert order.index("RunQueue") < order.index("EventLog") < order.index("ProcessSandbox") < warming
     assert order[-3:] == ["DuckRunStore", "Database", "Workspace"]
