@@ -15,6 +15,7 @@ from engine.discovery.ratings import (
     Contest,
     _design,
     _fit,
+    _refined,
     cannot_be_told_apart,
     rate,
 )
@@ -31,8 +32,8 @@ def test_two_ideas_are_the_logistic_regression_of_their_wins():
     """With wide priors, 30 of 40 wins in balanced order give log(3): the closed form of a single odds."""
     matches = [Contest(0, 1)] * 15 + [Contest(0, 1, 0.0)] * 5 + [Contest(1, 0, 0.0)] * 15 + [Contest(1, 0)] * 5
     fit = _fit(*_design(2, matches, np.zeros(2)), 1e6, np.ones(2))
-    assert fit.mode[0] - fit.mode[1] == pytest.approx(np.log(3), abs=1e-3)
-    assert fit.mode[2] == pytest.approx(0, abs=1e-6)
+    assert fit.centre[0] - fit.centre[1] == pytest.approx(np.log(3), abs=1e-3)
+    assert fit.centre[2] == pytest.approx(0, abs=1e-6)
 
 
 def test_the_fit_is_the_penalised_logistic_regression_of_statsmodels():
@@ -49,7 +50,28 @@ def test_the_fit_is_the_penalised_logistic_regression_of_statsmodels():
         return -(score * odds - np.logaddexp(0, odds)).sum() + 0.5 * ((x - expected) ** 2 / prior).sum()
 
     other = scipy.optimize.minimize(loss, np.zeros(7), method="BFGS", options={"gtol": 1e-9})
-    assert _fit(design, score, weight, 2.0, np.ones(5)).mode == pytest.approx(other.x, abs=1e-4)
+    assert _fit(design, score, weight, 2.0, np.ones(5)).centre == pytest.approx(other.x, abs=1e-4)
+
+
+@pytest.mark.parametrize(("wins", "losses", "variance"), [(4, 0, 4.0), (9, 1, 16.0), (3, 3, 1.0), (1, 0, 0.0625)])
+def test_the_posterior_of_one_difference_is_that_of_its_integral(wins, losses, variance):
+    """Mean, spread and evidence against a sum over a fine grid; the mode of who always wins is a third of the spread off."""
+    matches = [Contest(0, FIELD)] * wins + [Contest(0, FIELD, 0.0)] * losses
+    design, score, weight = _design(2, matches, np.zeros(2))
+    mode = _fit(design, score, weight, variance, np.ones(2))
+    fit = _refined(design, score, weight, mode)
+    at = np.linspace(-60, 60, 200_001)
+    prior = -(at**2) / (4 * variance) - 0.5 * np.log(4 * np.pi * variance)
+    density = np.exp(prior - wins * np.logaddexp(0, -at) - losses * np.logaddexp(0, at))
+    mass = density.sum()
+    mean = (at * density).sum() / mass
+    sd = np.sqrt(((at - mean) ** 2 * density).sum() / mass)
+    assert fit.centre[0] - fit.centre[1] == pytest.approx(mean, abs=0.05 * sd)
+    c = fit.covariance
+    assert np.sqrt(c[0, 0] + c[1, 1] - 2 * c[0, 1]) == pytest.approx(sd, rel=0.13)
+    assert fit.evidence == pytest.approx(np.log(mass * (at[1] - at[0])), abs=0.05)
+    if losses == 0 and wins > 1:
+        assert mean - (mode.centre[0] - mode.centre[1]) > 0.3 * sd
 
 
 @settings(max_examples=40, deadline=None)
