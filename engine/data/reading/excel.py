@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.data.columns.cells import fill_blocks, totals_below, totals_warning, units_row
 from engine.data.columns.column import whole_again
+from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, explains
 from engine.data.source import Frame, TableSource, UnusableFile, some
 
 MAX_EXCEL_CELLS = 400_000
@@ -55,6 +56,7 @@ def _read(path: Path, pd: Any) -> TableSource:
         # A single column is a cover page or notes as long as another sheet has a table.
         tables = [sheet for sheet in usable if sheet[2] > 1] or usable[:1]
         title, start, width, last = next((s for s in tables if not _is_legend(book, s, tables)), ("", 0, 0, 0))
+        legend = [row for sheet in book.worksheets for row in _lines(sheet, start if sheet.title == title else MOST_ROWS)]
         book.close()
     if not usable:
         message = f"{path.name} has no sheet with a table (a header and rows below it); check the workbook."
@@ -78,12 +80,28 @@ def _read(path: Path, pd: Any) -> TableSource:
     rows = max(len(frame), last - start - 1) if len(frame) >= limit else len(frame)
     return TableSource(
         frame=frame, read=read, rows=rows, format="xlsx", headers=headers, warnings=notes, first_column=first,
-        details={"sheets": sheets} | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
+        details={"sheets": sheets, "legend": legend} | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
     )  # fmt: skip
 
 
+def _header(book: Any, sheet: _Sheet) -> list[str]:
+    title, start, _, _ = sheet
+    (row,) = book[title].iter_rows(min_row=start + 1, max_row=start + 1, values_only=True)
+    return [str(cell) for cell in row if cell is not None]
+
+
+def _lines(sheet: Any, most: int) -> list[list[str]]:
+    """Return the first rows of a sheet that has no more than a legend, as texts; the rows above the header of the table."""
+    if not most or (most == MOST_ROWS and (sheet.max_row or 0) > MOST_ROWS):
+        return []
+    rows = sheet.iter_rows(max_row=most, max_col=MOST_CELLS, values_only=True)
+    return [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+
 def _is_legend(book: Any, own: _Sheet, tables: list[_Sheet]) -> bool:
-    """Say whether a sheet only explains another: it has less than a twentieth of the cells of that one."""
+    """Say whether a sheet only explains another: it names columns of that, or has less than a twentieth of its cells."""
+    if own[3] <= MOST_ROWS and any(explains(_lines(book[own[0]], MOST_ROWS), _header(book, o)) for o in tables if o != own):
+        return True
     cells = _cells(book, own, LEGEND * MAX_EXCEL_CELLS) if len(tables) > 1 else MAX_EXCEL_CELLS
     return cells < LEGEND * MAX_EXCEL_CELLS and any(
         LEGEND * _cells(book, other, cells / LEGEND + other[2]) > cells for other in tables if other is not own

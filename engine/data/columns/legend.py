@@ -1,0 +1,136 @@
+"""Reads what a legend says of columns: what each is called in words, and what its codes stand for.
+
+A legend is a second sheet, the lines above a header, or a file of its own. People write them in three ways, which may be
+mixed: a row a column (`trt | treatment | 0 = control, 1 = drought`), a row a code (`trt | 0 | control`, the name of the
+column only in the first of its rows), or codes alone (`D = Dürre`), which then belong to the only column that has them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from engine.domain.profile import ColumnProfile, Profile
+from engine.text.names import in_one
+from engine.text.numbers import as_number
+
+Rows = Sequence[Sequence[str]]
+MOST_ROWS, MOST_CELLS = 300, 6
+_MEASURED = ("number", "count", "share")
+_LONGEST = 60
+"""Characters of a name in words or of a meaning that are kept."""
+_CODE = r"(?<![\w.])(?:[+-]?\d{1,3}|[^\W\d_]\w{0,7}|[+-])"
+_SAYS = re.compile(
+    rf"(?P<code>{_CODE})\s*(?:=|:|–|—|->|→|\s-\s)\s*(?P<said>[^\W\d][^=;|,\n]*?)(?=\s*(?:[;|,\n/]|$|{_CODE}\s*[=:]))"
+)
+_MOST_OF_IT = 0.5
+"""A table explains another when so many of its first cells name columns of it."""
+
+
+class Told(NamedTuple):
+    """What a legend says of a column."""
+
+    label: str
+    codes: dict[str, str]
+    """Level as the file writes it -> what it stands for."""
+
+
+def told_of(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, Told]:
+    """Return what the rows of a legend say of columns; those of which they say nothing are absent."""
+    named = {in_one(column.name): column for column in columns}
+    labels: dict[str, str] = {}
+    codes: dict[str, dict[str, str]] = {}
+    loose: dict[str, str] = {}
+    current: ColumnProfile | None = None
+    for row in rows:
+        cells = [cell.strip() for cell in row if cell.strip()]
+        if not cells:
+            continue
+        column, rest = _named(cells, named)
+        current = column or (current if not row[0].strip() or _level(cells[0], current) else None)
+        pairs = {match["code"]: match["said"].strip() for cell in rest for match in _SAYS.finditer(cell)}
+        at = next((at for at in range(len(rest) - 1) if current is None or _level(rest[at], current)), None)
+        if not pairs and at is not None:
+            pairs, rest = {rest[at]: rest[at + 1]}, rest[:at] + rest[at + 2 :]
+        own = {level: said for code, said in pairs.items() if (level := _level(code, current))}
+        if current is not None and own:
+            codes.setdefault(current.name, {}).update(own)
+        elif current is None:
+            loose |= pairs
+        texts = [cell for cell in rest if not _SAYS.search(cell) and as_number(cell) is None and len(cell) > 1]
+        if column is not None and texts:
+            labels.setdefault(column.name, texts[0][:_LONGEST])
+    for name, told in _of_the_only_one(loose, columns).items():
+        codes.setdefault(name, told)
+    kept = {name: {code: words[:_LONGEST] for code, words in told.items()} for name, told in codes.items()}
+    return {name: Told(labels.get(name, ""), kept.get(name, {})) for name in {*labels, *kept}}
+
+
+def _named(cells: Sequence[str], named: Mapping[str, ColumnProfile]) -> tuple[ColumnProfile | None, list[str]]:
+    """Return the column that the first cell names, alone or with what is said of it behind, and that."""
+    first, *rest = cells
+    if (column := named.get(in_one(first))) is not None:
+        return column, rest
+    able = [c for c in named.values() if re.match(rf"{re.escape(c.name)}(?!\w)", first, re.IGNORECASE)]
+    column = max(able, key=lambda c: len(c.name), default=None)
+    if column is None:
+        return None, list(cells)
+    return column, [first[len(column.name) :].strip(" :=-,"), *rest]
+
+
+def _level(code: str, column: ColumnProfile | None) -> str:
+    """Return the level of a column that a code is, "" for none."""
+    if column is None:
+        return ""
+    if code in column.levels:
+        return code
+    number = as_number(code)
+    return next((level for level in column.levels if number is not None and as_number(level) == number), "")
+
+
+def _of_the_only_one(loose: Mapping[str, str], columns: Sequence[ColumnProfile]) -> dict[str, dict[str, str]]:
+    """Return the codes that stand alone with the only column that has two or more of them, all of its levels told."""
+    found: dict[str, dict[str, str]] = {}
+    for code in loose:
+        able = [column for column in columns if _level(code, column)]
+        if len(able) == 1:
+            found.setdefault(able[0].name, {})[_level(code, able[0])] = loose[code]
+    return {name: told for name, told in found.items() if len(told) > 1}
+
+
+def with_legend(columns: Sequence[ColumnProfile], rows: Rows) -> list[ColumnProfile]:
+    """Return the columns with what a legend says of them."""
+    told = told_of(rows, columns)
+    return [
+        column.model_copy(update={"label": said.label or column.label, "codes": column.codes | said.codes})
+        if (said := told.get(column.name)) is not None
+        else column
+        for column in columns
+    ]
+
+
+def explains(rows: Rows, columns: Sequence[str]) -> bool:
+    """Say whether a table explains another that has these columns: its first cells name two or more, and little else."""
+    first = {in_one(row[0]) for row in rows if row and row[0].strip()}
+    return len(first & {in_one(name) for name in columns}) >= max(2, _MOST_OF_IT * len(first))
+
+
+def explained(profiles: Sequence[Profile]) -> list[Profile]:
+    """Return profiles in which a file that explains the columns of another does so, and serves as no data itself.
+
+    A sheet of samples names columns of its matrix, too; a legend says what codes stand for.
+    """
+    found = list(profiles)
+    for at, book in enumerate(profiles):
+        rows: Rows = book.details.get("legend", [])
+        for other, profile in enumerate(profiles):
+            if other == at or not explains(rows, [column.name for column in profile.column_profiles]):
+                continue
+            columns = with_legend(found[other].column_profiles, rows)
+            if not any(column.codes and column.scale not in _MEASURED for column in columns):
+                continue
+            found[other] = found[other].model_copy(update={"column_profiles": columns})
+            summary = f"Explains the columns of {profile.name}"
+            found[at] = found[at].model_copy(update={"types": [], "summary": summary, "warnings": []})
+    return found
