@@ -179,7 +179,7 @@ def _tell_cells(table: TableFound, cleaned: Cleaned) -> None:
 
 
 def _keep_legend(table: TableFound, frame: Frame) -> None:
-    """Put what stands around the table about its columns into their profiles, and keep the rows of what may be a legend."""
+    """Put what is said of columns around the table into their profiles, and keep the rows of what may be a legend."""
     table.column_profiles = with_legend(table.column_profiles, table.details.pop("legend", []))
     texts = [column for column in table.column_profiles if column.scale in ("text", "identifier", "category", "binary")]
     if len(frame) <= MOST_ROWS and 2 <= frame.shape[1] <= MOST_CELLS and 2 * len(texts) > frame.shape[1]:

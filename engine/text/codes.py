@@ -50,7 +50,7 @@ class _Said(NamedTuple):
 
 
 def meanings(columns: Sequence[ColumnProfile], question: str = "") -> dict[str, dict[str, str]]:
-    """Return what the codes of columns stand for: by a legend, the key in a column's own name, and what the question says.
+    """Return what codes of columns stand for: by a legend or the key in a column's name, and by what the question says.
 
     Of a column called like a state (`fall`, `diabetes`) 1 is yes and 0 is no.
 

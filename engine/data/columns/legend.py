@@ -1,14 +1,17 @@
 """Reads what a legend says of columns: what each is called in words, and what its codes stand for.
 
-A legend is a second sheet, the lines above a header, or a file of its own. People write them in three ways, which may be
-mixed: a row a column (`trt | treatment | 0 = control, 1 = drought`), a row a code (`trt | 0 | control`, the name of the
-column only in the first of its rows), or codes alone (`D = Dürre`), which then belong to the only column that has them.
+A legend is a second sheet, the lines above a header, or a file of its own. People write them in three ways, which may
+be mixed: a row a column (`trt | treatment | 0 = control, 1 = drought`), a row a code (`trt | 0 | control`, the name of
+the column only in the first of its rows), or codes alone (`D = Dürre`), which then belong to the only column that has
+them.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile, Profile
@@ -18,12 +21,17 @@ from engine.text.numbers import as_number
 Rows = Sequence[Sequence[str]]
 MOST_ROWS, MOST_CELLS = 300, 6
 _MEASURED = ("number", "count", "share")
+_MOST_LEVELS = 12
+_MOST_WORDS = 6
+"""What is longer describes a column, and calls it nothing."""
 _LONGEST = 60
 """Characters of a name in words or of a meaning that are kept."""
 _CODE = r"(?<![\w.])(?:[+-]?\d{1,3}|[^\W\d_]\w{0,7}|[+-])"
 _SAYS = re.compile(
-    rf"(?P<code>{_CODE})\s*(?:=|:|–|—|->|→|\s-\s)\s*(?P<said>[^\W\d][^=;|,\n]*?)(?=\s*(?:[;|,\n/]|$|{_CODE}\s*[=:]))"
+    rf"(?P<code>{_CODE})\s*(?:=|:|–|—|->|→|\s-\s)\s*(?P<said>[^\W\d][^=;|,\n]*?)"
+    rf"(?=\s*(?:[;|,\n/]|$|{_CODE}\s*[=:]))"
 )
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 _MOST_OF_IT = 0.5
 """A table explains another when so many of its first cells name columns of it."""
 
@@ -42,47 +50,72 @@ def told_of(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, Told]:
     labels: dict[str, str] = {}
     codes: dict[str, dict[str, str]] = {}
     loose: dict[str, str] = {}
-    current: ColumnProfile | None = None
+    current: list[ColumnProfile] = []
     for row in rows:
         cells = [cell.strip() for cell in row if cell.strip()]
         if not cells:
             continue
-        column, rest = _named(cells, named)
-        current = column or (current if not row[0].strip() or _level(cells[0], current) else None)
-        pairs = {match["code"]: match["said"].strip() for cell in rest for match in _SAYS.finditer(cell)}
-        at = next((at for at in range(len(rest) - 1) if current is None or _level(rest[at], current)), None)
-        if not pairs and at is not None:
-            pairs, rest = {rest[at]: rest[at + 1]}, rest[:at] + rest[at + 2 :]
-        own = {level: said for code, said in pairs.items() if (level := _level(code, current))}
-        if current is not None and own:
-            codes.setdefault(current.name, {}).update(own)
-        elif current is None:
-            loose |= pairs
-        texts = [cell for cell in rest if not _SAYS.search(cell) and as_number(cell) is None and len(cell) > 1]
-        if column is not None and texts:
-            labels.setdefault(column.name, texts[0][:_LONGEST])
+        meant, rest = _named(cells, named)
+        going_on = not row[0].strip() or any(_level(cells[0], column) for column in current)
+        current = meant or (current if going_on else [])
+        for column in current:
+            codes.setdefault(column.name, {}).update(_codes_of(column, rest))
+        if not current:
+            loose |= {match["code"]: match["said"] for cell in rest for match in _SAYS.finditer(cell)}
+            loose |= {rest[0]: rest[1]} if len(rest) == 2 else {}
+        told = [said for column in meant for said in codes[column.name].values()]
+        texts = [
+            cell
+            for cell in rest
+            if _LETTERS.search(cell) and "=" not in cell and not any(said in cell for said in told)
+        ]
+        if len(meant) == 1 and texts and len(name := _short(texts[0]).split()) <= _MOST_WORDS:
+            labels.setdefault(meant[0].name, " ".join(name))
     for name, told in _of_the_only_one(loose, columns).items():
-        codes.setdefault(name, told)
-    kept = {name: {code: words[:_LONGEST] for code, words in told.items()} for name, told in codes.items()}
-    return {name: Told(labels.get(name, ""), kept.get(name, {})) for name in {*labels, *kept}}
+        codes[name] = codes.get(name) or told
+    own = Counter(labels.values())
+    kept = {name: {code: _short(words) for code, words in told.items()} for name, told in codes.items() if told}
+    # What several columns are called (their group, their unit) tells none of them apart.
+    called = {name: label for name, label in labels.items() if own[label] == 1}
+    return {name: Told(called.get(name, ""), kept.get(name, {})) for name in {*called, *kept}}
 
 
-def _named(cells: Sequence[str], named: Mapping[str, ColumnProfile]) -> tuple[ColumnProfile | None, list[str]]:
-    """Return the column that the first cell names, alone or with what is said of it behind, and that."""
+def _short(words: str) -> str:
+    """Return words without what stands in a bracket or behind it, at most so many characters."""
+    return (re.split(r"[(,;]", words)[0].strip() or words.strip("() "))[:_LONGEST]
+
+
+def _codes_of(column: ColumnProfile, cells: Sequence[str]) -> dict[str, str]:
+    """Return level -> what some cells say of it: `0 = control`, `0 neg, 1 pos`, or a code and its meaning beside it."""
+    if not 0 < len(column.levels) <= _MOST_LEVELS:
+        return {}
+    pairs = [(match["code"], match["said"]) for cell in cells for match in _SAYS.finditer(cell)]
+    listed = "|".join(re.escape(level.removesuffix(".0")) for level in column.levels)
+    after = rf"(?:^|[:,;(/])\s*(?P<code>{listed})\s+(?P<said>[^\W\d][^,;/()=]*)"
+    pairs += [(match["code"], match["said"]) for cell in cells for match in re.finditer(after, cell)]
+    pairs += [(code, said) for code, said in pairwise(cells) if _LETTERS.search(said)]
+    told: dict[str, str] = {}
+    for code, said in pairs:
+        if level := _level(code, column):
+            told.setdefault(level, said.strip())
+    return told
+
+
+def _named(cells: Sequence[str], named: Mapping[str, ColumnProfile]) -> tuple[list[ColumnProfile], list[str]]:
+    """Return the columns that the first cell names, alone, several, or with what is said behind, and what is said."""
     first, *rest = cells
-    if (column := named.get(in_one(first))) is not None:
-        return column, rest
+    parts = [named.get(in_one(part)) for part in (first, *re.split(r"\s*[/,;]\s*", first))]
+    if found := [column for column in dict.fromkeys(part and part.name for part in parts) if column]:
+        return [column for column in named.values() if column.name in found], rest
     able = [c for c in named.values() if re.match(rf"{re.escape(c.name)}(?!\w)", first, re.IGNORECASE)]
     column = max(able, key=lambda c: len(c.name), default=None)
     if column is None:
-        return None, list(cells)
-    return column, [first[len(column.name) :].strip(" :=-,"), *rest]
+        return [], list(cells)
+    return [column], [first[len(column.name) :].strip(" :=-,"), *rest]
 
 
-def _level(code: str, column: ColumnProfile | None) -> str:
+def _level(code: str, column: ColumnProfile) -> str:
     """Return the level of a column that a code is, "" for none."""
-    if column is None:
-        return ""
     if code in column.levels:
         return code
     number = as_number(code)
@@ -111,7 +144,7 @@ def with_legend(columns: Sequence[ColumnProfile], rows: Rows) -> list[ColumnProf
 
 
 def explains(rows: Rows, columns: Sequence[str]) -> bool:
-    """Say whether a table explains another that has these columns: its first cells name two or more, and little else."""
+    """Say whether a table explains another with these columns: its first cells name two or more, and little else."""
     first = {in_one(row[0]) for row in rows if row and row[0].strip()}
     return len(first & {in_one(name) for name in columns}) >= max(2, _MOST_OF_IT * len(first))
 

@@ -411,7 +411,7 @@ def _load(
         filled = sum(bool(line) for line in lines[layout.start :]) - (0 if headerless else 1)
         total = max(total, filled + text.more_lines)
     details: dict[str, Any] = {"units": {headers[i]: unit for i, unit in units.items()}} if units else {}
-    details["legend"] = [[line.strip("# ;,\t\"")] for line in lines[: layout.start]][:MOST_ROWS]
+    details["legend"] = [[line.strip('# ;,\t"')] for line in lines[: layout.start]][:MOST_ROWS]
     if "None" in text.text:
         raw = pd.read_csv(io.StringIO(text.text), **{**options, "dtype": str, "keep_default_na": False})
         words = {str(c).strip(): int((raw[c] == "None").sum()) for c in raw.columns[:300]}

@@ -86,7 +86,9 @@ def compared(reading: Reading, column: ColumnProfile, levels: Sequence[str]) -> 
     if told is not None and told.explicit and {*told.levels[:2]} <= set(levels):
         first, second = told.levels[:2]
         why = f"The question compares {first!r} with {second!r}, in this order."
-        return Comparison(first, second, why, [_order(column, first, second)] if control_of(column, levels) == first else [])
+        return Comparison(
+            first, second, why, [_order(column, first, second)] if control_of(column, levels) == first else []
+        )
     coding, told_so = reading.coded(column.name, levels)
     if coding is not None and {*coding} <= set(levels):
         why = f"In {column.name!r} {coding.yes!r} means yes and {coding.no!r} no, as the question explains its codes."
