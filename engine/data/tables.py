@@ -8,7 +8,7 @@ from typing import Any
 from engine.data.catalogue import KINDS
 from engine.data.columns.column import MAX_COLUMNS, Cleaned, clean, profile_column, row_numbers, whole_again
 from engine.data.columns.genes import identify
-from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, with_legend
+from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, called_missing, with_legend
 from engine.data.found import TableFound
 from engine.data.kinds.matrix import find_matrix
 from engine.data.source import Frame, TableSource, UnusableFile, plural, some
@@ -73,7 +73,9 @@ def rows_of(name: str, source: TableSource) -> Frame:
 def _cleaned(table: TableFound) -> Cleaned:
     frame = _named_rows(table, table.source.frame)
     decimal = table.read.get("decimal", ".")
-    return clean(frame, table.name, decimal=decimal, marks_count=table.source.format != "json")
+    marks_count = table.source.format != "json"
+    told = called_missing(table.details.get("legend", []), frame) if marks_count else {}
+    return clean(frame, table.name, decimal=decimal, marks_count=marks_count, told=told)
 
 
 def _named_rows(table: TableFound, frame: Frame) -> Frame:

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from engine.data.columns.legend import explained, told_of
+from engine.data.kinds.table import read_table
 from engine.data.profiler import profile_file
 from engine.domain.profile import ColumnProfile, Profile
 
@@ -101,3 +102,18 @@ def test_codes_alone_belong_to_the_only_column_that_has_them():
 )
 def test_what_is_no_legend_says_nothing(rows: list[list[str]]):
     assert told_of(rows, [column("trt", "0", "1"), column("arm", "A", "B")]) == {}
+
+
+def test_codes_that_a_legend_calls_missing_are_missing_for_the_profile_and_for_every_step(tmp_path: Path):
+    data = DATA.assign(mrsa=[0, 1, 9] * 8, score=[10, 12, 99] * 8, grade=[8, 9, 7] * 8)
+    head = "# mrsa: 0 neg, 1 pos, 9 = no swab\n# score on day 1; 99 = not done\n# grade: 7 = fair, 8 = good, 9 = best\n"
+    path = tmp_path / "icu.csv"
+    path.write_text(head + data.to_csv(index=False))
+    profile = profile_file(path)
+    mrsa = profile.column("mrsa")
+    assert mrsa is not None
+    assert (mrsa.missing, dict(mrsa.levels), mrsa.codes) == (8, {"0": 8, "1": 8}, {"0": "neg", "1": "pos"})
+    assert any("9 is 'no swab'" in note for note in mrsa.notes)
+    read = read_table(path, **profile.types[0].read)
+    assert read["mrsa"].isna().sum() == read["score"].isna().sum() == 8
+    assert read["grade"].notna().all()

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from engine.data.source import Frame
 from engine.domain.profile import ColumnProfile, Profile
 from engine.text.names import in_one
 from engine.text.numbers import as_number
@@ -130,6 +131,31 @@ def _of_the_only_one(loose: Mapping[str, str], columns: Sequence[ColumnProfile])
         if len(able) == 1:
             found.setdefault(able[0].name, {})[_level(code, able[0])] = loose[code]
     return {name: told for name, told in found.items() if len(told) > 1}
+
+
+_CODES = frozenset("-1 -9 -99 -999 -9999 7 8 9 77 88 99 777 888 999 7777 8888 9999".split())
+"""What people write for a missing value; the words of a legend decide."""
+_NOT_THERE = re.compile(
+    r"(?:not?\b|un(?:known|clear|sure|available)|missing|n/?a\b|invalid|refus|fail|error|kein|nicht|unbekannt|fehl|\w*fehler|"
+    r"inconnu|non\b|pas\b|sin\b|desconocid)",
+    re.IGNORECASE,
+)
+
+
+def called_missing(rows: Rows, frame: Frame) -> dict[str, dict[str, str]]:
+    """Return column of numbers -> the codes that a legend calls missing, with its words: 9 is `no swab`."""
+    columns: list[ColumnProfile] = []
+    for at, name in enumerate(frame.columns if rows else ()):
+        if frame.dtypes.iloc[at].kind in "if":
+            present = {f"{value:g}" for value in frame.iloc[:, at].dropna().unique()} & _CODES
+            columns += (
+                [ColumnProfile(name=str(name), kind="integer", levels=dict.fromkeys(present, 1))] if present else []
+            )
+    found = {name: said.codes for name, said in told_of(rows, columns).items()}
+    told = {
+        name: {code: words for code, words in codes.items() if _NOT_THERE.match(words)} for name, codes in found.items()
+    }
+    return {name: codes for name, codes in told.items() if codes}
 
 
 def with_legend(columns: Sequence[ColumnProfile], rows: Rows) -> list[ColumnProfile]:
