@@ -117,3 +117,18 @@ def test_codes_that_a_legend_calls_missing_are_missing_for_the_profile_and_for_e
     read = read_table(path, **profile.types[0].read)
     assert read["mrsa"].isna().sum() == read["score"].isna().sum() == 8
     assert read["grade"].notna().all()
+
+
+def test_titles_of_an_instrument_and_units_that_nobody_lists_are_no_rows(tmp_path: Path):
+    path = tmp_path / "curves.csv"
+    body = "\n".join(f"2024-06-{at:02d};leaf{at};{at * 100};{at},5;<0,0{at % 9 + 1}" for at in range(1, 25))
+    head = "Device: LI-6800;;;;\nCO2 reference 400 ppm; VPD 1,3 kPa;;;\nday;leaf;PAR;A;dark\n"
+    path.write_text(head + ";;µmol m-2 s-1;µmol m-2 s-1;a.u./cm\n" + body + "\n", encoding="utf-8")
+    profile = profile_file(path)
+    assert (profile.rows, [column.name for column in profile.column_profiles]) == (
+        24,
+        ["day", "leaf", "PAR", "A", "dark"],
+    )
+    assert [column.unit for column in profile.column_profiles[2:]] == ["µmol m-2 s-1", "µmol m-2 s-1", "a.u./cm"]
+    read = read_table(path, **profile.types[0].read)
+    assert read["A"].tolist() == [at + 0.5 for at in range(1, 25)]
