@@ -125,7 +125,7 @@ def _consistent(rows: list[list[str]], sep: str) -> tuple[float, Layout] | None:
 def _title_rows(rows: list[list[str]]) -> int:
     """Return how many rows at the top hold a title alone, filled up with separators as spreadsheets export it."""
     filled = [sum(bool(field.strip()) for field in row) for row in rows[:12]]
-    above = next((i for i, count in enumerate(filled) if count > max(1, len(rows[i]) / 3)), 0)
+    above = next((i for i, count in enumerate(filled) if count > max(1, len(rows[i]) / 2)), 0)
     titled = all(not count or rows[i][0].strip() for i, count in enumerate(filled[:above]))
     return above if titled and filled[above] > 1 and filled[above] >= len(rows[above]) - 1 else 0
 
