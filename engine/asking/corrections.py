@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.data.columns.legend import explained
 from engine.domain.profile import Profile
 from engine.errors import UserError
 from engine.ports.corrections import CorrectionStore
@@ -36,7 +37,7 @@ class Corrections:
         profiles = self.profiler.look(paths)
         if columns:
             self._remember(profiles, columns)
-        return [self._corrected(profile) for profile in profiles]
+        return explained([self._corrected(profile) for profile in profiles])
 
     def _corrected(self, profile: Profile) -> Profile:
         said = self.store.of(profile.sha256)

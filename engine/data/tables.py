@@ -8,6 +8,7 @@ from typing import Any
 from engine.data.catalogue import KINDS
 from engine.data.columns.column import MAX_COLUMNS, Cleaned, clean, profile_column, row_numbers, whole_again
 from engine.data.columns.genes import identify
+from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, called_missing, with_legend
 from engine.data.found import TableFound
 from engine.data.kinds.matrix import find_matrix
 from engine.data.source import Frame, TableSource, UnusableFile, plural, some
@@ -42,6 +43,7 @@ def examine(name: str, source: TableSource) -> TableFound:
     else:
         _use_records(table, frame)
     _tell_cells(table, cleaned)
+    _keep_legend(table, frame)
     table.rows_estimated = source.sampled
     if source.sampled:
         table.looked_at = len(source.frame)
@@ -51,14 +53,14 @@ def examine(name: str, source: TableSource) -> TableFound:
     return table
 
 
-def head_of(frame: Frame) -> dict[str, list[str]]:
+def head_of(frame: Frame, rows: int = 6) -> dict[str, list[str]]:
     """Return the first rows of the first columns as texts."""
 
     def text(cell: Any) -> str:
         whole = isinstance(cell, float) and cell.is_integer()  # read as 1.0 because others in the column are missing
         return "" if cell is None or cell != cell else str(int(cell) if whole else cell)[:60]
 
-    columns = {str(name): frame.iloc[:6, place] for place, name in enumerate(frame.columns[:30])}
+    columns = {str(name): frame.iloc[:rows, place] for place, name in enumerate(frame.columns[:30])}
     return {name: [text(cell) for cell in column.astype(object).where(column.notna(), None)]
             for name, column in columns.items()}  # fmt: skip
 
@@ -71,7 +73,9 @@ def rows_of(name: str, source: TableSource) -> Frame:
 def _cleaned(table: TableFound) -> Cleaned:
     frame = _named_rows(table, table.source.frame)
     decimal = table.read.get("decimal", ".")
-    return clean(frame, table.name, decimal=decimal, marks_count=table.source.format != "json")
+    marks_count = table.source.format != "json"
+    told = called_missing(table.details.get("legend", []), frame) if marks_count else {}
+    return clean(frame, table.name, decimal=decimal, marks_count=marks_count, told=told)
 
 
 def _named_rows(table: TableFound, frame: Frame) -> Frame:
@@ -174,6 +178,15 @@ def _tell_cells(table: TableFound, cleaned: Cleaned) -> None:
         )
         for column in table.column_profiles
     ]
+
+
+def _keep_legend(table: TableFound, frame: Frame) -> None:
+    """Put what is said of columns around the table into their profiles, and keep the rows of what may be a legend."""
+    table.column_profiles = with_legend(table.column_profiles, table.details.pop("legend", []))
+    texts = [column for column in table.column_profiles if column.scale in ("text", "identifier", "category", "binary")]
+    if len(frame) <= MOST_ROWS and 2 <= frame.shape[1] <= MOST_CELLS and 2 * len(texts) > frame.shape[1]:
+        columns = head_of(frame, MOST_ROWS).values()
+        table.details["legend"] = [list(map(str, frame.columns)), *map(list, zip(*columns, strict=True))]
 
 
 _AMONG_NUMBERS = {"words_among_numbers": True, "kind": "text", "scale": "text"}

@@ -61,6 +61,10 @@ class ColumnProfile(Value):
     outliers."""
     words_among_numbers: bool = False
     """Numbers but for words that are no accidents (`BLQ`, `Undetermined`): tools that know such words can read it."""
+    label: str = ""
+    """What a legend calls the column, in words."""
+    codes: dict[str, str] = {}
+    """Level -> what it stands for, where a legend says so."""
     corrected: str = ""
     """What a person said this column is, when that differs from what was found."""
 

@@ -50,7 +50,7 @@ class _Said(NamedTuple):
 
 
 def meanings(columns: Sequence[ColumnProfile], question: str = "") -> dict[str, dict[str, str]]:
-    """Return what the codes of columns stand for: by the key in a column's own name, and by what the question says.
+    """Return what codes of columns stand for: by a legend or the key in a column's name, and by what the question says.
 
     Of a column called like a state (`fall`, `diabetes`) 1 is yes and 0 is no.
 
@@ -62,7 +62,7 @@ def meanings(columns: Sequence[ColumnProfile], question: str = "") -> dict[str, 
         Column -> level -> words; columns and levels of which nothing is known are absent.
     """
     able = [column for column in columns if 2 <= len(column.levels) <= _MOST_LEVELS]
-    found = {column.name: key for column in able if (key := key_of_name(column) or _of_state(column))}
+    found = {column.name: key for column in able if (key := told_beside(column) or _of_state(column))}
     for name, told in _of_question(able, _perhaps_named(columns, question), question):
         found[name] = {**found.get(name, {}), **told}
     return {name: {level: _spelt(name, words) for level, words in told.items()} for name, told in found.items()}
@@ -120,6 +120,11 @@ def reworded(text: str, known: Meanings) -> str:
 _GLUED = re.compile(r"(?<![A-Za-z0-9])(\d)[ _-]?([A-Za-z]+)(?![A-Za-z0-9])")
 """`sex_1m_2f`, `anaemia 0 no 1 yes`"""
 _PAIR = re.compile(r"([\w.+-]+)\s*[=:]\s*([\w.+-]+(?: [A-Za-z][\w-]*(?!\s*[=:\w]))*)")
+
+
+def told_beside(column: ColumnProfile) -> dict[str, str]:
+    """Return level -> what a legend, or else the key in the column's name, says that it stands for."""
+    return column.codes or key_of_name(column)
 
 
 def key_of_name(column: ColumnProfile) -> dict[str, str]:

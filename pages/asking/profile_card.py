@@ -97,7 +97,7 @@ def draw_columns(profile: Profile, key: str) -> None:
     rows = [_column_row(column) for column in profile.column_profiles]
     if profile.extent:
         st.caption(f"Values, missing and distinct are {profile.extent}.")
-    empty = [name for name in ("Unit", "Order", "Found in the values") if not any(row[name] for row in rows)]
+    empty = [name for name in ("Called", "Unit", "Order", "Found in the values") if not any(row[name] for row in rows)]
     st.dataframe(
         pd.DataFrame(rows).drop(columns=empty),
         hide_index=True,
@@ -115,7 +115,8 @@ def _column_row(column: Any) -> dict[str, Any]:
     best = column.roles[0] if column.roles else None
     if column.levels:
         shown = list(column.levels.items())[:6]
-        values = ", ".join(f"{level} ({count:,})" for level, count in shown)
+        codes = {level: f"{level} = {words}" for level, words in column.codes.items()}
+        values = ", ".join(f"{codes.get(level, level)} ({count:,})" for level, count in shown)
         values += ", ..." if len(column.levels) > len(shown) else ""
     elif column.minimum is not None and column.maximum is not None:
         values = f"{number(column.minimum)} to {number(column.maximum)}"
@@ -123,6 +124,7 @@ def _column_row(column: Any) -> dict[str, Any]:
         values = ""
     return {
         "Column": column.name,
+        "Called": column.label,
         "It is": said_as(column.corrected) if column.corrected else IS.get(column.scale, column.scale),
         "Unit": column.unit,
         "Values": values,

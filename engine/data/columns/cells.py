@@ -299,20 +299,29 @@ def _tell(
 
 
 def units_row(first: Sequence[Any], below: Sequence[Sequence[Any]]) -> dict[int, str]:
-    """Return position -> unit when the first row below the header holds units (`(g)`, `mg/l`), else nothing."""
+    """Return position -> unit when the first row below the header holds units (`(g)`, `mg/l`), else nothing.
+
+    One that is not known as such is taken for one where more than as many others are, and numbers follow.
+    """
     units: dict[int, str] = {}
+    unknown = 0
     for position, cell in enumerate(first):
         text = tidy("" if cell is None or cell != cell else cell)
         bare = re.sub(r"^[(\[]\s*(.*?)\s*[)\]]$", r"\1", text)
         if not text or text in ("-", "--", "()", "[]", "\u2013") or (position == 0 and text.lower() in _UNIT_LABEL):
             continue
         if not (is_unit(bare) or (bare != text and len(bare) < 16 and not re.search(r"\d{2}", bare))):
-            return {}
+            if parse(text) is not None or len(bare) >= 16:
+                return {}
+            unknown += 1
         units[position] = bare
+    if 2 * unknown >= len(units):
+        return {}
     for position in units:
         values = [tidy(row[position]) for row in below if position < len(row) and row[position] is not None]
         values = [v for v in values if v and v.lower() not in MISSING_MARKS]
-        if not values or sum(parse(value) is not None for value in values) < 0.8 * len(values):
+        # `<0.05` is a number below a limit.
+        if not values or sum(parse(value.lstrip("<>≤≥ ")) is not None for value in values) < 0.8 * len(values):
             return {}
     return units
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from engine.data.columns.cells import MISSING_MARKS, CellReading, parse, read_numbers, tidy
@@ -37,7 +38,14 @@ class Cleaned(NamedTuple):
     """Column -> {cell as written: the level it is}, where levels differ by case or blanks only."""
 
 
-def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = True) -> Cleaned:
+def clean(
+    frame: Frame,
+    name: str,
+    *,
+    decimal: str = ".",
+    marks_count: bool = True,
+    told: Mapping[str, Mapping[str, str]] | None = None,
+) -> Cleaned:
     """Turn text columns that hold numbers in any usual writing into numbers, and say what else is mixed.
 
     Args:
@@ -45,6 +53,7 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
         name: its file's name, for the warnings.
         decimal: the decimal sign of the numbers that were read as such.
         marks_count: whether the file's reader takes `na`, the cells that mean `missing`.
+        told: column of numbers -> the codes that a legend calls missing, with its words.
     """
     done = Cleaned(frame.copy(deep=False), {}, {}, [], [], {}, {}, [], {})
     marked: dict[str, int] = {}
@@ -56,8 +65,10 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
     for position, column in enumerate(frame.columns):
         if repeated[position]:
             continue
-        if position in coded_columns and position and (codes := missing_codes(frame[column], str(column))):
-            marked[str(column)] = _without_codes(done, column, codes)
+        said = (told or {}).get(str(column), {})
+        usual = missing_codes(frame[column], str(column)) if position in coded_columns and position else []
+        if codes := list(dict.fromkeys([*said, *usual])):
+            marked[str(column)] = _without_codes(done, column, codes, said)
             continue
         if dtypes[position].kind != "O":
             continue
@@ -81,7 +92,7 @@ def clean(frame: Frame, name: str, *, decimal: str = ".", marks_count: bool = Tr
     return done
 
 
-def _without_codes(done: Cleaned, column: Any, codes: list[str]) -> int:
+def _without_codes(done: Cleaned, column: Any, codes: list[str], said: Mapping[str, str]) -> int:
     """Empty the cells of a column that hold a code for a missing value, and return how many they are."""
     coded = done.frame[column].isin([float(code) for code in codes])
     done.marks[str(column)] = codes
@@ -89,7 +100,10 @@ def _without_codes(done: Cleaned, column: Any, codes: list[str]) -> int:
     done.coded.append(str(column))
     beside = "0 or more" if codes[0].startswith("-") else f"{float(done.frame[column].max()):g} or less"
     taken = f"{codes[0]} is" if len(codes) == 1 else f"{' and '.join(codes)} are"
-    done.notes[str(column)] = [f"{taken} taken for a missing value: all others are {beside}."]
+    why = f"all others are {beside}"
+    if said:
+        why = "by its legend " + ", ".join(f"{code} is {words!r}" for code, words in said.items())
+    done.notes[str(column)] = [f"{taken} taken for a missing value: {why}."]
     return int(coded.sum())
 
 

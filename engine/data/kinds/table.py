@@ -12,7 +12,7 @@ from engine.domain.profile import TypeGuess
 def read_table(
     path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None,
     skip=0, names=None, na=(), thousands=None, row_names=None, quoted=True, leave_out=(), numbers=None, fill_down=False,
-    same=None,
+    same=None, beside=(),
 ):  # fmt: skip
     """Read a delimited, Excel or JSON-records file, gzipped or not, into a DataFrame.
 
@@ -21,7 +21,8 @@ def read_table(
     marks of a missing value; `row_names` is the name given to a first column that has none; with `quoted` False a
     quote is a character like any other; `numbers` says for columns of text how their cells become numbers, with
     `decimal`, `thousands`, what to `remove` and which cells are `missing`; with `fill_down`, blanks in the first
-    column mean the same as above; `same` gives for columns of text the cells that are another spelling of a level.
+    column mean the same as above; `same` gives for columns of text the cells that are another spelling of a level;
+    `beside` are other sheets of a workbook (see `with_sheets_beside`).
     """
     import pandas as pd
 
@@ -68,6 +69,8 @@ def read_table(
             for column in frame.select_dtypes("float").columns:
                 if frame[column].notna().all() and (frame[column] % 1 == 0).all():
                     frame[column] = frame[column].astype("int64")
+    if beside:
+        frame = with_sheets_beside(frame, path, beside)
     for column in [] if numbers is None else numbers:
         if column not in frame.columns or frame[column].dtype != object:
             continue
@@ -107,6 +110,22 @@ def read_table(
         frame = frame.set_index(name)
         frame.index = frame.index.astype(str).str.strip()
     return frame.drop(columns=[column for column in drop if column in frame.columns])
+
+
+def with_sheets_beside(frame, path, beside):
+    """Return rows with the columns of other sheets of a workbook, each beside the row that names it.
+
+    `beside` holds, for each sheet, its name, the lines to `skip` above its header, and the column `by` which both have.
+    """
+    import pandas as pd
+
+    for other in beside:
+        listed = pd.read_excel(path, sheet_name=other["sheet"], skiprows=other.get("skip", 0))
+        listed.columns = [str(column).strip() for column in listed.columns]
+        new = [column for column in listed.columns if column not in frame.columns]
+        listed = listed.loc[listed[other["by"]].notna(), [other["by"], *new]]
+        frame = frame.merge(listed, on=other["by"], how="left")
+    return frame
 
 
 def _in_table(table: TableFound, frame: Frame) -> list[TypeGuess]:

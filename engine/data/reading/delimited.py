@@ -26,6 +26,7 @@ from engine.data.columns.cells import (
     units_row,
 )  # fmt: skip
 from engine.data.columns.genes import identify, is_gene_header, looks_like_gene
+from engine.data.columns.legend import MOST_ROWS
 from engine.data.reading.textfile import Text
 from engine.data.source import MAX_CELLS, MAX_ROWS, TableSource, UnusableFile, plural
 
@@ -124,7 +125,7 @@ def _consistent(rows: list[list[str]], sep: str) -> tuple[float, Layout] | None:
 def _title_rows(rows: list[list[str]]) -> int:
     """Return how many rows at the top hold a title alone, filled up with separators as spreadsheets export it."""
     filled = [sum(bool(field.strip()) for field in row) for row in rows[:12]]
-    above = next((i for i, count in enumerate(filled) if count > 1), 0)
+    above = next((i for i, count in enumerate(filled) if count > max(1, len(rows[i]) / 2)), 0)
     titled = all(not count or rows[i][0].strip() for i, count in enumerate(filled[:above]))
     return above if titled and filled[above] > 1 and filled[above] >= len(rows[above]) - 1 else 0
 
@@ -410,6 +411,7 @@ def _load(
         filled = sum(bool(line) for line in lines[layout.start :]) - (0 if headerless else 1)
         total = max(total, filled + text.more_lines)
     details: dict[str, Any] = {"units": {headers[i]: unit for i, unit in units.items()}} if units else {}
+    details["legend"] = [[line.strip('# ;,\t"')] for line in lines[: layout.start]][:MOST_ROWS]
     if "None" in text.text:
         raw = pd.read_csv(io.StringIO(text.text), **{**options, "dtype": str, "keep_default_na": False})
         words = {str(c).strip(): int((raw[c] == "None").sum()) for c in raw.columns[:300]}

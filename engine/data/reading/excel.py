@@ -9,6 +9,8 @@ from typing import Any
 
 from engine.data.columns.cells import fill_blocks, totals_below, totals_warning, units_row
 from engine.data.columns.column import whole_again
+from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, explains
+from engine.data.kinds.table import with_sheets_beside
 from engine.data.source import Frame, TableSource, UnusableFile, some
 
 MAX_EXCEL_CELLS = 400_000
@@ -16,6 +18,8 @@ MAX_EXCEL_CELLS = 400_000
 _HEAD = 60
 LEGEND = 0.05
 """A sheet with a smaller share of the cells of another explains it: codes, units, settings."""
+_FOUND, _REPEATS = 0.9, 1.5
+"""A list is of what another sheet names when it has so many of its names, which stand there so often on average."""
 _Sheet = tuple[str, int, int, int]
 """Its name, the row of its header, how many columns its table has, how many rows it claims."""
 
@@ -54,7 +58,11 @@ def _read(path: Path, pd: Any) -> TableSource:
         sheets = [sheet.title for sheet in book.worksheets]
         # A single column is a cover page or notes as long as another sheet has a table.
         tables = [sheet for sheet in usable if sheet[2] > 1] or usable[:1]
-        title, start, width, last = next((s for s in tables if not _is_legend(book, s, tables)), ("", 0, 0, 0))
+        data = [sheet for sheet in tables if not _is_legend(book, sheet, tables)]
+        (title, start, width, last), beside = _main(path, data, pd) if data else (("", 0, 0, 0), [])
+        used = {sheet[0] for sheet in data}
+        legend = [row for s in book.worksheets for row in _lines(s, start if s.title == title else MOST_ROWS)
+                  if s.title == title or s.title not in used]  # fmt: skip
         book.close()
     if not usable:
         message = f"{path.name} has no sheet with a table (a header and rows below it); check the workbook."
@@ -67,8 +75,13 @@ def _read(path: Path, pd: Any) -> TableSource:
     frame = whole_again(frame[~frame.isna().all(axis=1)].reset_index(drop=True).infer_objects())
     read: dict[str, Any] = {"sheet": title} | ({"skip": start} if start else {})
     read |= {"leave_out": out} if out else {}
-    if len(sheets) > 1:
-        others = [name for name in sheets if name != title]
+    if beside:
+        read["beside"] = beside
+        frame = with_sheets_beside(frame, path, beside)
+        headers = [str(name) for name in frame.columns]
+        told = ", ".join(f"{one['sheet']!r} by {one['by']!r}" for one in beside)
+        notes.append(f"{path.name}: each row of the sheet {title!r} has what belongs to it from the sheet {told}.")
+    if others := [name for name in sheets if name not in (title, *(one["sheet"] for one in beside))]:
         notes.append(
             f"{path.name} has {len(sheets)} sheets; the sheet {title!r} is used, not {some(others)}: save another "
             "sheet as a file of its own if you mean that one."
@@ -78,12 +91,65 @@ def _read(path: Path, pd: Any) -> TableSource:
     rows = max(len(frame), last - start - 1) if len(frame) >= limit else len(frame)
     return TableSource(
         frame=frame, read=read, rows=rows, format="xlsx", headers=headers, warnings=notes, first_column=first,
-        details={"sheets": sheets} | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
+        details={"sheets": sheets, "legend": legend}
+        | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
     )  # fmt: skip
 
 
+def _main(path: Path, tables: list[_Sheet], pd: Any) -> tuple[_Sheet, list[dict[str, Any]]]:
+    """Return the sheet that is read, the first that is no list of what others name, and which of these stand beside it.
+
+    A list has a row for each animal, site or patient, a column of which the sheet that is read repeats.
+    """
+    if len(tables) == 1 or sum(sheet[2] * sheet[3] for sheet in tables) > MAX_EXCEL_CELLS:
+        return tables[0], []
+    frames = {sheet[0]: pd.read_excel(path, sheet_name=sheet[0], skiprows=sheet[1]) for sheet in tables}
+    keys = {one: {other: _key(frames[one], frames[other]) for other in frames if other != one} for one in frames}
+    main = next((sheet for sheet in tables if not any(keys[sheet[0]].values())), tables[0])
+    beside = [
+        {"sheet": title, "by": keys[title][main[0]]} | ({"skip": start} if start else {})
+        for title, start, _, _ in tables
+        if title != main[0] and keys[title][main[0]]
+    ]
+    return main, beside
+
+
+def _key(listed: Frame, of: Frame) -> str:
+    """Return the column that names each row of a list once and the rows of another table again and again, "" for none.
+
+    A table with a row a name is none: what stands beside a matrix of genes is no further sample.
+    """
+    columns = {str(name).strip(): name for name in of.columns}
+    for name in listed.columns[:3]:
+        if (own := str(name).strip()) not in columns:
+            continue
+        names, wanted = listed[name].dropna(), of[columns[own]].dropna()
+        repeats = len(wanted) >= _REPEATS * max(1, wanted.nunique())
+        if names.is_unique and repeats and wanted.isin(set(names)).mean() >= _FOUND:
+            return own if len(set(listed.columns) - set(of.columns)) else ""
+    return ""
+
+
+def _header(book: Any, sheet: _Sheet) -> list[str]:
+    title, start, _, _ = sheet
+    (row,) = book[title].iter_rows(min_row=start + 1, max_row=start + 1, values_only=True)
+    return [str(cell) for cell in row if cell is not None]
+
+
+def _lines(sheet: Any, most: int) -> list[list[str]]:
+    """Return the first rows of a sheet as texts, none of one that has more rows than a legend."""
+    if not most or (most == MOST_ROWS and (sheet.max_row or 0) > MOST_ROWS):
+        return []
+    rows = sheet.iter_rows(max_row=most, max_col=MOST_CELLS, values_only=True)
+    return [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+
 def _is_legend(book: Any, own: _Sheet, tables: list[_Sheet]) -> bool:
-    """Say whether a sheet only explains another: it has less than a twentieth of the cells of that one."""
+    """Say whether a sheet only explains another: it names its columns, or has less than a twentieth of its cells."""
+    if own[3] <= MOST_ROWS and any(
+        explains(_lines(book[own[0]], MOST_ROWS), _header(book, o)) for o in tables if o != own
+    ):
+        return True
     cells = _cells(book, own, LEGEND * MAX_EXCEL_CELLS) if len(tables) > 1 else MAX_EXCEL_CELLS
     return cells < LEGEND * MAX_EXCEL_CELLS and any(
         LEGEND * _cells(book, other, cells / LEGEND + other[2]) > cells for other in tables if other is not own

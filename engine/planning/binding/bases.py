@@ -7,7 +7,7 @@ import re
 from engine.domain.profile import ColumnProfile
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.slots import FEW_LEVELS
-from engine.planning.reading.contrast import control_level
+from engine.planning.reading.contrast import control_of
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import is_id
 
@@ -101,7 +101,7 @@ def _set_apart(column: ColumnProfile, reading: Reading) -> str | None:
 
     What is called like a control stays the reference, so that a sign means what it commonly does.
     """
-    control = control_level(list(column.levels))
+    control = control_of(column, list(column.levels))
     against = next((c.levels for c in reading.contrasts if c.column == column.name and c.explicit), ())
     named = [level for level in reading.levels(column.name) if level in column.levels]
     if len(against) == 2 and {*against} <= {*column.levels}:

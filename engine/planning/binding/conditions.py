@@ -12,7 +12,7 @@ from collections.abc import Callable
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Repeated
 from engine.planning.binding.bound import Bound
-from engine.planning.reading.contrast import control_level
+from engine.planning.reading.contrast import control_of
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import is_group, is_id
 
@@ -257,7 +257,7 @@ def pairs_exist(bound: Bound, reading: Reading) -> bool:
 def no_control(bound: Bound, reading: Reading) -> bool:
     """The groups are kinds, not what was done to them: none is called like a control."""
     columns = [bound.sheet.column(name) for name in bound.of_role("label") if bound.sheet]
-    return not any(column is not None and control_level(list(column.levels)) for column in columns)
+    return not any(column is not None and control_of(column, list(column.levels)) for column in columns)
 
 
 @_named

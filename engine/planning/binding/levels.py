@@ -11,8 +11,9 @@ from engine.domain.plan import OpenQuestion, listed
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.bound import Bound
-from engine.planning.reading.contrast import compared, control_level, event_level, why_reference
+from engine.planning.reading.contrast import compared, control_level, control_of, event_level, why_reference
 from engine.planning.reading.reading import Reading
+from engine.text.codes import told_beside
 from engine.text.stopwords import STOP
 
 CHOICES, SAID = 40, 8
@@ -76,12 +77,12 @@ def _pair(bound: Bound, reading: Reading, column: ColumnProfile, param: ParamSpe
             bound.params[reference.name] = named[0]  # `Dunnett against A`: all others with it
         return  # all groups are compared
     result = compared(reading, column, levels)
-    usual = control_level(levels)
+    usual = control_of(column, levels)
     told = reading.coded(column.name, levels)[0] is not None
     if (
         not param.required and len(levels) == 2 and usual and result.treated == usual and not told
     ):  # `lower in control than in treated`
-        why = f"{result.control!r} is compared with {usual!r}, {why_reference(usual, levels)}."
+        why = f"{result.control!r} is compared with {usual!r}, {why_reference(usual, levels, told_beside(column).get(usual, ''))}."
         result = result._replace(treated=result.control, control=usual, asked=[], reason=why)
     if not param.required and result.asked and len(named) < 2:
         return

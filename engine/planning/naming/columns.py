@@ -17,10 +17,11 @@ from engine.text.tokens import Token
 
 def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
     """Return every window of words that names a column, all candidates; overlaps are settled by the reader."""
-    weights = Counter(part for column in columns for part in {*name_parts(column.name), *name_pieces(column.name)})
+    called = [(name, column) for column in columns for name in (column.name, column.label) if name]
+    weights = Counter(part for name, _ in called for part in {*name_parts(name), *name_pieces(name)})
     spaced = _before_and_after([column.name for column in columns])
-    names = [(Name(spaced.get(column.name, column.name), weights, units=True), column) for column in columns]
-    found: dict[tuple[int, int], list[tuple[float, str]]] = {}
+    names = [(Name(spaced.get(name, name), weights, units=True), column) for name, column in called]
+    found: dict[tuple[int, int], dict[str, float]] = {}
     literal = [m for column in columns for m in literally(words, column.name, text)]
     for name, column in names:
         for first, last in windows(words, text, max(2, min(LONGEST, len(name.parts) + 2, max(len(name.whole), 2)))):
@@ -37,8 +38,9 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
             if column.distinct == 1 and strength < SURE_NAME:
                 continue  # the same in all rows: only meant where it is called by its name
             if strength >= LIKELY and not (len(window) == 1 and len(window[0].text) == 1 and strength < 1):
-                found.setdefault((first, last), []).append((round(strength, 3), column.name))
-    rest = [_best(first, last, able) for (first, last), able in found.items()]
+                able = found.setdefault((first, last), {})
+                able[column.name] = max(able.get(column.name, 0.0), round(strength, 3))
+    rest = [_best(first, last, [(s, name) for name, s in able.items()]) for (first, last), able in found.items()]
     rest += _shared(words, rest, names)
     return literal + [m for m in rest if not any(m.first <= other.last and other.first <= m.last for other in literal)]
 

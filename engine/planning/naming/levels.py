@@ -15,7 +15,7 @@ from engine.planning.naming.columns import literally, windows
 from engine.planning.naming.lexicon import alike, same_meaning
 from engine.planning.naming.mention import LONGEST, NO, PERSONS, SURE, ColumnMention
 from engine.planning.naming.names import Name
-from engine.text.codes import key_of_name
+from engine.text.codes import told_beside
 from engine.text.names import name_parts
 from engine.text.negation import NEGATORS
 from engine.text.numbers import as_number
@@ -77,8 +77,8 @@ def beginnings(words: Sequence[Token], columns: Sequence[ColumnProfile], text: s
 
 
 def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list[ColumnMention]:
-    """Return the words that a column's name says its codes stand for: `drug` in `grp(1=drug 2=plac)`."""
-    meaning = {said: code for code, said in key_of_name(column).items()}
+    """Return the words that a legend or a column's name says its codes stand for: `drug` in `grp(1=drug 2=plac)`."""
+    meaning = {said: code for code, said in told_beside(column).items()}
     weights = Counter(part for said in meaning for part in set(name_parts(said)))
     return [
         mention._replace(level=code)

@@ -11,6 +11,7 @@ from engine.data.structure.scales import two_states
 from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading.reading import Reading
+from engine.text.codes import told_beside
 from engine.text.numbers import as_number
 from engine.text.stopwords import STOP
 from engine.text.tokens import tokens
@@ -48,13 +49,21 @@ def control_level(levels: Sequence[str]) -> str:
     return starting[0] if len(starting) == 1 else ""
 
 
+def control_of(column: ColumnProfile, levels: Sequence[str]) -> str:
+    """Return the one of some levels of a column that is called like a control, or stands for one, or ""."""
+    called = {told_beside(column).get(level, level): level for level in levels}
+    return called.get(control_level(list(called)), "")
+
+
 def has_control(levels: Iterable[str]) -> bool:
     """Say whether a level is plainly called a control, a placebo or untreated; `no` and 0 may deny anything."""
     return any(_STARTS.match(level) for level in levels)
 
 
-def why_reference(level: str, levels: Sequence[str]) -> str:
-    """Return why a level is the reference where no words say so, to stand after it."""
+def why_reference(level: str, levels: Sequence[str], means: str = "") -> str:
+    """Return why a level, which `means` something by what a legend says, is the reference, to stand after it."""
+    if means and control_level([means]):
+        return f"which stands for {means!r}"
     plain = re.sub(r"[\s_+/-]+", "", level.lower())
     if plain == "0":
         return "as usual with codes from 0"
@@ -73,11 +82,13 @@ def compared(reading: Reading, column: ColumnProfile, levels: Sequence[str]) -> 
     """Return which of `levels` (those in the data) is compared with which; see the module."""
     named = [level for level in reading.levels(column.name) if level in levels]
     told = next((c for c in reading.contrasts if c.column == column.name), None)
-    usual = control_level(levels) or (column.order[0] if len(column.order) == 2 == len(levels) else "")
+    usual = control_of(column, levels) or (column.order[0] if len(column.order) == 2 == len(levels) else "")
     if told is not None and told.explicit and {*told.levels[:2]} <= set(levels):
         first, second = told.levels[:2]
         why = f"The question compares {first!r} with {second!r}, in this order."
-        return Comparison(first, second, why, [_order(column, first, second)] if control_level(levels) == first else [])
+        return Comparison(
+            first, second, why, [_order(column, first, second)] if control_of(column, levels) == first else []
+        )
     coding, told_so = reading.coded(column.name, levels)
     if coding is not None and {*coding} <= set(levels):
         why = f"In {column.name!r} {coding.yes!r} means yes and {coding.no!r} no, as the question explains its codes."
@@ -95,7 +106,7 @@ def compared(reading: Reading, column: ColumnProfile, levels: Sequence[str]) -> 
         )
     control = usual or (column.order or sorted(levels))[0]
     treated = next(level for level in levels if level != control)
-    why = f"{treated!r} is compared with {control!r}, {why_reference(control, levels)}."
+    why = f"{treated!r} is compared with {control!r}, {why_reference(control, levels, told_beside(column).get(control, ''))}."
     return Comparison(
         treated, control, why, [] if usual and len(levels) == 2 else _ask(column, levels, treated, control)
     )
@@ -151,6 +162,9 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
     affirmed = (two_states(levels) or [None])[-1]
     if (named := _named_event(reading, column, known, affirmed)) is not None:
         return named, []
+    meant = [level for level, words in told_beside(column).items() if level in levels and _HAPPENED.match(words)]
+    if len(meant) == 1:
+        return meant[0], []
     if known in levels:
         return known, [_happened(column, known)] if _doubtful(column, known) else []
     if affirmed is not None:

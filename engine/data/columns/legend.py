@@ -1,0 +1,195 @@
+"""Reads what a legend says of columns: what each is called in words, and what its codes stand for.
+
+A legend is a second sheet, the lines above a header, or a file of its own. People write them in three ways, which may
+be mixed: a row a column (`trt | treatment | 0 = control, 1 = drought`), a row a code (`trt | 0 | control`, the name of
+the column only in the first of its rows), or codes alone (`D = Dürre`), which then belong to the only column that has
+them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from engine.data.source import Frame
+from engine.domain.profile import ColumnProfile, Profile
+from engine.text.names import in_one
+from engine.text.numbers import as_number
+
+Rows = Sequence[Sequence[str]]
+MOST_ROWS, MOST_CELLS = 300, 6
+_MEASURED = ("number", "count", "share")
+_MOST_LEVELS = 12
+_MOST_WORDS = 6
+"""What is longer describes a column, and calls it nothing."""
+_LONGEST = 60
+"""Characters of a name in words or of a meaning that are kept."""
+_CODE = r"(?<![\w.])(?:[+-]?\d{1,3}|[^\W\d_]\w{0,7}|[+-])"
+_SAYS = re.compile(
+    rf"(?P<code>{_CODE})\s*(?:=|:|–|—|->|→|\s-\s)\s*(?P<said>[^\W\d][^=;|,\n]*?)"
+    rf"(?=\s*(?:[;|,\n/]|$|{_CODE}\s*[=:]))"
+)
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_MOST_OF_IT = 0.5
+"""A table explains another when so many of its first cells name columns of it."""
+
+
+class Told(NamedTuple):
+    """What a legend says of a column."""
+
+    label: str
+    codes: dict[str, str]
+    """Level as the file writes it -> what it stands for."""
+
+
+def told_of(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, Told]:
+    """Return what the rows of a legend say of columns; those of which they say nothing are absent."""
+    named = {in_one(column.name): column for column in columns}
+    labels: dict[str, str] = {}
+    codes: dict[str, dict[str, str]] = {}
+    loose: dict[str, str] = {}
+    current: list[ColumnProfile] = []
+    for row in rows:
+        cells = [cell.strip() for cell in row if cell.strip()]
+        if not cells:
+            continue
+        meant, rest = _named(cells, named)
+        going_on = not row[0].strip() or any(_level(cells[0], column) for column in current)
+        current = meant or (current if going_on else [])
+        for column in current:
+            codes.setdefault(column.name, {}).update(_codes_of(column, rest))
+        if not current:
+            loose |= {match["code"]: match["said"] for cell in rest for match in _SAYS.finditer(cell)}
+            loose |= {rest[0]: rest[1]} if len(rest) == 2 else {}
+        told = [said for column in meant for said in codes[column.name].values()]
+        texts = [
+            cell
+            for cell in rest
+            if _LETTERS.search(cell) and "=" not in cell and not any(said in cell for said in told)
+        ]
+        if len(meant) == 1 and texts and len(name := _short(texts[0]).split()) <= _MOST_WORDS:
+            labels.setdefault(meant[0].name, " ".join(name))
+    for name, told in _of_the_only_one(loose, columns).items():
+        codes[name] = codes.get(name) or told
+    own = Counter(labels.values())
+    kept = {name: {code: _short(words) for code, words in told.items()} for name, told in codes.items() if told}
+    # What several columns are called (their group, their unit) tells none of them apart.
+    called = {name: label for name, label in labels.items() if own[label] == 1}
+    return {name: Told(called.get(name, ""), kept.get(name, {})) for name in {*called, *kept}}
+
+
+def _short(words: str) -> str:
+    """Return words without what stands in a bracket or behind it, at most so many characters."""
+    return (re.split(r"[(,;]", words)[0].strip() or words.strip("() "))[:_LONGEST]
+
+
+def _codes_of(column: ColumnProfile, cells: Sequence[str]) -> dict[str, str]:
+    """Return level -> what some cells say of it: `0 = control`, `0 neg, 1 pos`, or a code and its meaning beside it."""
+    if not 0 < len(column.levels) <= _MOST_LEVELS:
+        return {}
+    pairs = [(match["code"], match["said"]) for cell in cells for match in _SAYS.finditer(cell)]
+    listed = "|".join(re.escape(level.removesuffix(".0")) for level in column.levels)
+    after = rf"(?:^|[:,;(/])\s*(?P<code>{listed})\s+(?P<said>[^\W\d][^,;/()=]*)"
+    pairs += [(match["code"], match["said"]) for cell in cells for match in re.finditer(after, cell)]
+    pairs += [(code, said) for code, said in pairwise(cells) if _LETTERS.search(said)]
+    told: dict[str, str] = {}
+    for code, said in pairs:
+        if level := _level(code, column):
+            told.setdefault(level, said.strip())
+    return told
+
+
+def _named(cells: Sequence[str], named: Mapping[str, ColumnProfile]) -> tuple[list[ColumnProfile], list[str]]:
+    """Return the columns that the first cell names, alone, several, or with what is said behind, and what is said."""
+    first, *rest = cells
+    parts = [named.get(in_one(part)) for part in (first, *re.split(r"\s*[/,;]\s*", first))]
+    if found := [column for column in dict.fromkeys(part and part.name for part in parts) if column]:
+        return [column for column in named.values() if column.name in found], rest
+    able = [c for c in named.values() if re.match(rf"{re.escape(c.name)}(?!\w)", first, re.IGNORECASE)]
+    column = max(able, key=lambda c: len(c.name), default=None)
+    if column is None:
+        return [], list(cells)
+    return [column], [first[len(column.name) :].strip(" :=-,"), *rest]
+
+
+def _level(code: str, column: ColumnProfile) -> str:
+    """Return the level of a column that a code is, "" for none."""
+    if code in column.levels:
+        return code
+    number = as_number(code)
+    return next((level for level in column.levels if number is not None and as_number(level) == number), "")
+
+
+def _of_the_only_one(loose: Mapping[str, str], columns: Sequence[ColumnProfile]) -> dict[str, dict[str, str]]:
+    """Return the codes that stand alone with the only column that has two or more of them, all of its levels told."""
+    found: dict[str, dict[str, str]] = {}
+    for code in loose:
+        able = [column for column in columns if _level(code, column)]
+        if len(able) == 1:
+            found.setdefault(able[0].name, {})[_level(code, able[0])] = loose[code]
+    return {name: told for name, told in found.items() if len(told) > 1}
+
+
+_CODES = frozenset("-1 -9 -99 -999 -9999 7 8 9 77 88 99 777 888 999 7777 8888 9999".split())
+"""What people write for a missing value; the words of a legend decide."""
+_NOT_THERE = re.compile(
+    r"(?:not?\b|un(?:known|clear|sure|available)|missing|n/?a\b|invalid|refus|fail|error|kein|nicht|unbekannt|fehl|\w*fehler|"
+    r"inconnu|non\b|pas\b|sin\b|desconocid)",
+    re.IGNORECASE,
+)
+
+
+def called_missing(rows: Rows, frame: Frame) -> dict[str, dict[str, str]]:
+    """Return column of numbers -> the codes that a legend calls missing, with its words: 9 is `no swab`."""
+    columns: list[ColumnProfile] = []
+    for at, name in enumerate(frame.columns if rows else ()):
+        if frame.dtypes.iloc[at].kind in "if":
+            present = {f"{value:g}" for value in frame.iloc[:, at].dropna().unique()} & _CODES
+            columns += (
+                [ColumnProfile(name=str(name), kind="integer", levels=dict.fromkeys(present, 1))] if present else []
+            )
+    found = {name: said.codes for name, said in told_of(rows, columns).items()}
+    told = {
+        name: {code: words for code, words in codes.items() if _NOT_THERE.match(words)} for name, codes in found.items()
+    }
+    return {name: codes for name, codes in told.items() if codes}
+
+
+def with_legend(columns: Sequence[ColumnProfile], rows: Rows) -> list[ColumnProfile]:
+    """Return the columns with what a legend says of them."""
+    told = told_of(rows, columns)
+    return [
+        column.model_copy(update={"label": said.label or column.label, "codes": column.codes | said.codes})
+        if (said := told.get(column.name)) is not None
+        else column
+        for column in columns
+    ]
+
+
+def explains(rows: Rows, columns: Sequence[str]) -> bool:
+    """Say whether a table explains another with these columns: its first cells name two or more, and little else."""
+    first = {in_one(row[0]) for row in rows if row and row[0].strip()}
+    return len(first & {in_one(name) for name in columns}) >= max(2, _MOST_OF_IT * len(first))
+
+
+def explained(profiles: Sequence[Profile]) -> list[Profile]:
+    """Return profiles in which a file that explains the columns of another does so, and serves as no data itself.
+
+    A sheet of samples names columns of its matrix, too; a legend says what codes stand for.
+    """
+    found = list(profiles)
+    for at, book in enumerate(profiles):
+        rows: Rows = book.details.get("legend", [])
+        for other, profile in enumerate(profiles):
+            if other == at or not explains(rows, [column.name for column in profile.column_profiles]):
+                continue
+            columns = with_legend(found[other].column_profiles, rows)
+            if not any(column.codes and column.scale not in _MEASURED for column in columns):
+                continue
+            found[other] = found[other].model_copy(update={"column_profiles": columns})
+            summary = f"Explains the columns of {profile.name}"
+            found[at] = found[at].model_copy(update={"types": [], "summary": summary, "warnings": []})
+    return found
