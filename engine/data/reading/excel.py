@@ -10,7 +10,7 @@ from typing import Any
 from engine.data.columns.cells import fill_blocks, totals_below, totals_warning, units_row
 from engine.data.columns.column import whole_again
 from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, explains
-from engine.data.kinds.table import with_sheets_beside
+from engine.data.columns.sheets import with_sheets_beside
 from engine.data.source import Frame, TableSource, UnusableFile, some
 
 MAX_EXCEL_CELLS = 400_000
