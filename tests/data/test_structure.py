@@ -795,3 +795,12 @@ def test_what_grows_leaves_its_range_behind_and_is_one_measurement() -> None:
     assert (family.columns, family.labels) == ([*weights], ["wk0", "wk2", "wk4", "wk6", "wk8"])
     without_times = pd.DataFrame({f"plate {n}": values for n, values in zip((1, 2, 3), weights.values(), strict=False)})
     assert found(without_times).wide == []
+
+
+@pytest.mark.parametrize("name", ["Milch kg/Tag", "yield per day", "milk [kg/d]", "Milch pro Tag", "débit l/jour"])
+def test_a_rate_is_measured_and_no_time(name: str):
+    cows = np.repeat(np.arange(7311, 7341), 4)
+    frame = pd.DataFrame({"cow": cows, "Tag": [0, 7, 14, 28] * 30, name: 20 + np.arange(120) % 37 * 0.5})
+    columns, structure = look(frame)
+    assert structure.times == ["Tag"]
+    assert next(column for column in columns if column.name == name).role("time") == 0

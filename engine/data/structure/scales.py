@@ -63,6 +63,9 @@ def tokens(name: str) -> list[str]:
     return [piece for part in name_parts(name) for piece in re.findall(r"[a-z]+|\d+", part)]
 
 
+_RATE = re.compile(r"(?:/|\b(?:per|pro|par)\s)\s*([^\W\d_]+)[)\]]?\s*$", re.IGNORECASE)
+
+
 @cache
 def telling(name: str) -> frozenset[str]:
     """Return the words of a name that may say what a column is.
@@ -75,8 +78,11 @@ def telling(name: str) -> frozenset[str]:
     found = words(re.sub(r"[(\[][^()\[\]]*[)\]]\s*$", "", name) or name) | (set() if "/" in unit else words(unit))
     found -= set(tokens(unit)) if "/" in unit else set()
     base = [part for part in tokens(re.sub(r"[(\[].*", "", name)) if not part.isdigit()]
-    if (unit and not words(unit) & HINTS["time_unit"]) or _at_an_occasion(name) or is_stay(name):
-        found -= HINTS["time"]  # `weight_wk3_kg` is a weight, `pain_week12` a pain, `LOS_days` what is measured
+    rate = _RATE.search(name)
+    per_time = rate is not None and bool(words(rate[1]) & HINTS["time_unit"])
+    if (unit and not words(unit) & HINTS["time_unit"]) or per_time or _at_an_occasion(name) or is_stay(name):
+        # `weight_wk3_kg` is a weight, `Milch kg/Tag` a yield, `pain_week12` a pain, `LOS_days` what is measured
+        found -= HINTS["time"]
     if len(base) > 1 and base[-1] == "n":
         found.add("count")  # `plaque_n`
     return frozenset(found if len(base) == 1 else {w for w in found if len(w) > 1 and w != "delta"})
