@@ -124,6 +124,7 @@ def test_cases_and_controls_give_no_risk_unless_it_is_insisted_on():
     assert any("Exactly as many subjects" in text for text in equal["warnings"])
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=4, max_size=4))
 def test_swapping_groups_inverts_ratios_and_mirrors_the_difference(cells):

@@ -53,6 +53,7 @@ def test_berkeley_admissions_match_r():
     assert "The odds ratios differ between the strata (from 0.349 in A to 1.22 in E)" in texts[2]
 
 
+@pytest.mark.slow
 def test_homogeneity_and_risk_ratio_match_statsmodels():
     for cells in (BERKELEY, DIABETES):
         rows, tests, _ = common(cells)
@@ -99,6 +100,7 @@ ONE_SIDED = {  # group totals as (events, none) each; the last stratum has no ev
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ONE_SIDED)
 def test_strata_of_one_outcome_weigh_in_the_risks_but_not_in_the_odds(name, tmp_path):
     # Risk ratio and odds ratio by statsmodels over all three strata; the risk difference is the mean of the strata's

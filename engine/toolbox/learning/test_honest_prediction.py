@@ -44,6 +44,7 @@ def irises():
     return data.data.set_axis(names, axis=1).assign(species=data.target_names[data.target])
 
 
+@pytest.mark.slow
 def test_lda_of_the_irises_leaving_one_out():
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.model_selection import LeaveOneOut, cross_val_score
@@ -63,6 +64,7 @@ PLAIN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", PLAIN)
 def test_nested_cross_validation_is_that_of_a_plain_pipeline_with_a_grid_search(model):
     """Scaling and the choice of the setting inside each training fold: GridSearchCV in a Pipeline on the same folds."""
@@ -130,6 +132,7 @@ def test_numbers_are_those_of_a_plain_nested_ridge():
 MODELS = ["linear", "lasso", "elastic_net", "lda", "pls", "knn", "svm", "forest", "boosting"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_finds_the_signal_and_gives_probabilities(model):
     table = cases(80, slope=6.0)
@@ -175,6 +178,7 @@ def test_p_value_by_shuffling_is_uniform_without_a_signal_and_small_with_one():
     assert classify(cases(), outcome="state", predictors=["a"], repeats=1)["performance"]["p_value"].iloc[0] == 0.001
 
 
+@pytest.mark.slow
 def test_p_value_counts_every_shuffle_within_folds():
     """Few rows: all orders of the labels within the folds by brute force, with ridge regression written out."""
     rng = np.random.default_rng(2)
@@ -227,6 +231,7 @@ def test_mean_recall_interval_is_wider_than_nothing_where_all_is_right():
     assert (low, high) == pytest.approx((1 - np.sqrt(0.1**2 + 0.2**2) / 2, 1.0))
 
 
+@pytest.mark.slow
 def test_an_id_that_encodes_the_outcome_is_named_and_the_result_without_it_given():
     rng = np.random.default_rng(1)
     table = cases(slope=0.0)
@@ -303,6 +308,7 @@ def test_nothing_is_learned_from_the_rows_that_are_tested():
     assert [part.tolist() for part in facts[:3]] == [part.tolist() for part in other_facts[:3]]
 
 
+@pytest.mark.slow
 def test_few_rows_get_a_sentence_instead_of_a_proud_number():
     few = classify(cases(24, slope=6.0), outcome="state", predictors=["a", "b"], repeats=2)
     text = few["findings"][0]["text"]
@@ -349,6 +355,7 @@ def test_rows_are_named_by_their_place_in_the_table():
     assert rows["who"].tolist() == [f"s{i - 1}" for i in rows["row"]]
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 1000), st.floats(0.01, 100), st.floats(-50, 50))
 def test_scale_and_names_do_not_matter(seed, factor, shift):
@@ -426,6 +433,7 @@ def test_right_probabilities_of_few_rows_are_seldom_called_wrong():
     assert bad <= 8  # two tests at 5 % each: 4 expected, 8 is beyond two SE
 
 
+@pytest.mark.slow
 def test_a_column_computed_from_the_outcome_is_named(tmp_path):
     """Simulated hauls: density is the count over the area, and tells the count to whoever knows the area."""
     rng = np.random.default_rng(6)

@@ -129,6 +129,7 @@ def test_gaps_are_filled_in_the_folds_and_said():
     assert len(result["predictions"]) == 119
 
 
+@pytest.mark.slow
 def test_importance_finds_what_the_label_depends_on():
     result = feature_importance(patients(200), outcome="state", predictors=["c", "b", "a"], model="linear", repeats=2)
     table = result["importance"]
@@ -159,6 +160,7 @@ def blobs(gap, n=40):
     return pd.DataFrame(values, columns=list("abcd")).assign(kind=np.repeat(["x", "y", "z"], n))
 
 
+@pytest.mark.slow
 def test_three_clouds_are_three_stable_groups_and_one_cloud_is_none():
     from sklearn.metrics import adjusted_rand_score
 

@@ -59,6 +59,7 @@ def test_factors_that_were_put_in_come_out():
     assert "2 factors (as many as rise above shuffled data)" in by_chance["findings"][0]["text"]
 
 
+@pytest.mark.slow
 def test_factors_are_those_of_the_likelihood_maximised_another_way():
     """Deviance of one factor in the iris measures, minimised over 4 loadings and 4 uniquenesses by BFGS."""
     from sklearn.datasets import load_iris
@@ -230,6 +231,7 @@ def test_what_tells_the_groups_apart_is_the_share_between_them():
     assert rows.index[-1] == "d"  # the only column without groups
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(st.floats(0.01, 100), st.integers(0, 99))
 def test_unit_and_row_order_do_not_change_the_groups(factor, seed):

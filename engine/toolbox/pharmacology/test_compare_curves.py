@@ -283,6 +283,7 @@ def test_control_mortality_is_shared():
 # ==== what must not matter, and what must be said ====
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @given(scale=st.floats(1e-6, 1e6), factor=st.floats(1e-3, 1e3), seed=st.integers(0, 99))
 def test_units_order_and_names_do_not_matter(scale, factor, seed):
@@ -309,6 +310,7 @@ def test_the_reference_turns_the_ratio():
     assert one["fieller_upper_95"] == pytest.approx(1 / other["fieller_lower_95"])
 
 
+@pytest.mark.slow
 def test_each_is_set_against_the_reference_or_all_against_all():
     table = groups(a=(2, 0, 10, 5), b=(2, 0, 10, 10), control=(2, 0, 10, 20))
     result = compare_dose_response(table, dose="dose", response="y", group="strain")
@@ -338,6 +340,7 @@ def test_untreated_rows_serve_every_curve():
     assert any("start of every curve" in text for text in result["warnings"])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_said():
     table = groups(wt=(2, 0, 10, 5), mut=(2, 0, 10, 150))
     far = compare_dose_response(table, dose="dose", response="y", group="strain", control="wt", term="IC")
@@ -382,6 +385,7 @@ def test_bad_input_gives_one_clear_sentence(case):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["measured", "counted", "steep", "numbered"])
 def test_step_runs_from_its_own_source_and_passes_its_checks(form, tmp_path):
     table, params = mustard(), NAMES | {"unit": "g/ha", "control": "Bentazone"}
@@ -411,6 +415,7 @@ def test_plain_questions_plan_it(tmp_path):
     assert (step.params["treated"], step.params["control"]) == ("Glyphosate", "Bentazone")
 
 
+@pytest.mark.slow
 def test_a_test_that_hardly_does_not_reject_is_no_proof_of_parallel_curves():
     """Slopes 2 and 2.6 with this noise: the F test of nested fits stays a little above 0.05."""
     for seed in range(60):

@@ -161,6 +161,7 @@ def test_noisy_rates_mostly_show_their_mode(mode):
     assert np.mean(covered) >= 0.85
 
 
+@pytest.mark.slow
 def test_alpha_says_how_far_a_simple_mode_is_from_mixed():
     for mode, low, high in (("competitive", 3, np.inf), ("uncompetitive", 0, 0.3), ("non-competitive", 0.5, 2)):
         result = enzyme_inhibition(simulated(mode, seed=1), **NAMES)
@@ -187,6 +188,7 @@ def test_where_no_inhibition_is_shown_its_bound_is_told():
     assert f"would take at most {taken:.3g} % of the rate" in result["findings"][0]["text"]
 
 
+@pytest.mark.slow
 def test_the_sentence_says_how_sure_the_mode_is():
     sure = enzyme_inhibition(vmkmki(), **NAMES)["findings"][0]
     assert sure["text"].startswith("Inhibition by I is uncompetitive")
@@ -201,6 +203,7 @@ def test_the_sentence_says_how_sure_the_mode_is():
     assert " uM (95 % CI" in overcome
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 10**6), factors=st.tuples(*[st.floats(1e-5, 1e5)] * 3), mode=st.sampled_from(sorted(MODES)[:4])
@@ -217,6 +220,7 @@ def test_units_and_order_do_not_matter(seed, factors, mode):
         assert two.loc[best, key] / factor == pytest.approx(one.loc[best, key], rel=1e-3, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_groups_are_fitted_apart_and_a_hidden_one_is_said():
     both = pd.concat([simulated("competitive").assign(enzyme="WT"), simulated("mixed", seed=2).assign(enzyme="mutant")])
     result = enzyme_inhibition(both, **NAMES, group="enzyme")
@@ -228,6 +232,7 @@ def test_groups_are_fitted_apart_and_a_hidden_one_is_said():
     assert any("by enzyme" in text for text in enzyme_inhibition(both, **NAMES)["warnings"])
 
 
+@pytest.mark.slow
 def test_a_substrate_given_as_the_inhibitor_is_noticed():
     swapped = {"substrate": "I", "inhibitor": "S", "rate": "v", "substrate_unit": "nM"}
     for mode in ("competitive", "uncompetitive", "mixed"):
@@ -238,6 +243,7 @@ def test_a_substrate_given_as_the_inhibitor_is_noticed():
     assert " nM (95 % CI" in wrong["findings"][0]["text"]
 
 
+@pytest.mark.slow
 def test_what_spoils_a_mode_is_said():
     def said(table, **more):
         return " ".join(enzyme_inhibition(table, **(NAMES | more))["warnings"])
@@ -279,6 +285,7 @@ def test_bad_input_gives_one_clear_sentence(case):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["competitive", "mixed", "none", "group"])
 def test_step_runs_from_its_own_source_and_passes_its_checks(case, tmp_path):
     params, table = dict(NAMES), simulated(case if case in MODES else "mixed", noise=4, seed=4)

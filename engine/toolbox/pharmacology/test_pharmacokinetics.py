@@ -265,6 +265,7 @@ def test_the_half_life_of_several_says_from_which_samples():
     assert f"each from its last {int(own.min())} to {int(own.max())} measured samples (" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crossover", [True, False])
 def test_exposures_of_two_groups_are_compared_as_ratios(crossover, tmp_path):
     times, rng = np.array([0, 0.5, 1, 2, 4, 8, 12, 24]), np.random.default_rng(4)

@@ -107,6 +107,7 @@ def test_single_agent_curves_are_scipys():
 # ==== formulas and intervals ====
 
 
+@pytest.mark.slow
 def test_bliss_and_hsa_are_their_formulas_on_means():
     table = wells(noise=5, plates=2, boost=0.2).drop(columns="plate")
     result = drug_synergy(table, **NAMES, **FEW)
@@ -190,6 +191,7 @@ def test_the_sentence_has_direction_size_and_the_other_references():
     assert "but synergy against Loewe additivity" in same[0]["text"]
 
 
+@pytest.mark.slow
 def test_a_drug_without_effect_has_no_loewe_additivity():
     def effect(a, b):
         return hill(a, 20 / (1 + b), 1.2)  # the second drug only makes the first stronger
@@ -203,6 +205,7 @@ def test_a_drug_without_effect_has_no_loewe_additivity():
     assert partial["pairs"]["loewe_excess"].isna().any()
 
 
+@pytest.mark.slow
 def test_doses_not_given_alone_and_odd_scales_are_said():
     table = wells(noise=2, plates=2).query("not (drugA == 10 and drugB == 0)")
     result = drug_synergy(table, **NAMES, **FEW)
@@ -215,6 +218,7 @@ def test_doses_not_given_alone_and_odd_scales_are_said():
     assert any("rises with the doses but was read as survival" in w for w in drug_synergy(odd, **NAMES)["warnings"])
 
 
+@pytest.mark.slow
 def test_cell_lines_are_judged_apart_and_a_hidden_one_is_said():
     both = pd.concat([wells(noise=3, plates=3, boost=0.4).assign(line="x"), wells(noise=3, plates=3).assign(line="y")])
     result = drug_synergy(both, **NAMES, group="line", **FEW)
@@ -227,6 +231,7 @@ def test_cell_lines_are_judged_apart_and_a_hidden_one_is_said():
 # ==== properties ====
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["fraction", "signal", "inhibition", "inhibition share"])
 def test_the_scale_of_the_response_does_not_matter(form):
     table = wells(noise=3, plates=3, boost=0.3)
@@ -244,6 +249,7 @@ def test_the_scale_of_the_response_does_not_matter(form):
         assert other["summary"][key].tolist() == pytest.approx(plain["summary"][key].tolist(), rel=1e-5, abs=1e-8)
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10**6), factors=st.tuples(st.floats(1e-4, 1e4), st.floats(1e-4, 1e4)))
 def test_units_order_and_names_of_the_drugs_do_not_matter(seed, factors):
@@ -258,6 +264,7 @@ def test_units_order_and_names_of_the_drugs_do_not_matter(seed, factors):
         assert other["upper_95"].tolist() == pytest.approx(plain["upper_95"].tolist(), rel=1e-2, abs=1e-2)
 
 
+@pytest.mark.slow
 def test_row_order_does_not_change_resampled_intervals_and_the_seed_fixes_them():
     table = wells(noise=4, plates=2, seed=8).drop(columns="plate")
     one = summary(drug_synergy(table, **NAMES, **FEW))
@@ -298,6 +305,7 @@ def test_bad_input_gives_one_clear_sentence(case):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["plates", "wells", "single", "group", "no curve"])
 def test_step_runs_from_its_own_source_and_passes_its_checks(case, tmp_path):
     table, params = wells(noise=4, plates=1 if case == "single" else 3, boost=0.3), dict(NAMES) | FEW
@@ -347,6 +355,7 @@ def test_a_drug_combined_with_itself_is_first_said_to_divide_the_references():
     assert "but neither synergy nor antagonism is shown against Loewe additivity" in text.split(":")[1]
 
 
+@pytest.mark.slow
 def test_what_lies_between_the_better_alone_and_bliss_is_said_to_be_judged_both_ways():
     between = wells(lambda a, b: (bliss(a, b) + np.maximum(*alone(a, b))) / 2, noise=1.0, plates=4)
     text = drug_synergy(between, **NAMES, **FEW)["findings"][0]["text"]

@@ -181,6 +181,7 @@ def test_rows_that_may_be_of_one_subject_are_pointed_out():
     assert not any("name it (subject)" in text for text in agreement(alone, first="new", second="old")["warnings"])
 
 
+@pytest.mark.slow
 def test_intervals_of_repeated_limits_cover_where_those_of_single_pairs_do_not():
     rng, hits, wrong = np.random.default_rng(5), 0, 0
     truth = 0.4 - 1.959964 * np.sqrt(1.25)

@@ -33,6 +33,7 @@ def pooled(table):
     return float((cells.var() * (cells.count() - 1)).sum() / df), df, cells.mean()
 
 
+@pytest.mark.slow
 def test_all_combinations_are_tukeys_test_of_the_cells(mice, tmp_path):
     asked = {"value": "glucose", "factors": ["strain", "diet"], "compare": "cells", "post_hoc": "tukey"}
     record, tables, issues = run_step(anova, {"table": mice}, asked, tmp_path)
@@ -51,6 +52,7 @@ def test_all_combinations_are_tukeys_test_of_the_cells(mice, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_holm_corrects_all_combinations_together(mice):
     result = anova(mice, value="glucose", factors=["strain", "diet"], compare="cells", post_hoc="holm")
     variance, df, means = pooled(mice)
@@ -60,6 +62,7 @@ def test_holm_corrects_all_combinations_together(mice):
     assert sorted(found) == pytest.approx(sorted(expected), rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factors", [["strain", "diet"], ["diet", "strain"]])
 def test_simple_effects_are_within_the_factor_named_whatever_the_order(mice, factors, tmp_path):
     asked = {"value": "glucose", "factors": factors, "within": "strain", "post_hoc": "holm"}

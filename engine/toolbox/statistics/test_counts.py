@@ -144,6 +144,7 @@ def test_factor_test_is_the_gain_of_likelihood_over_the_model_without_it(alpha):
     assert without["factor_tests"] is None
 
 
+@pytest.mark.slow
 def test_auto_keeps_poisson_for_poisson_counts_and_not_for_others():
     kept = [
         diagnostic(count_regression(simulated(150, 0, seed), count="y", predictors=["x", "site"]), "dispersion alpha")[

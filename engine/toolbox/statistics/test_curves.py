@@ -84,6 +84,7 @@ def test_misra_matches_the_values_certified_by_nist():
     assert all(squares(238.94212918 * p, 5.5015643181e-4 * q) >= best - 1e-9 for p, q in near)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
 def test_a_curve_with_known_parameters_is_found_again(name):
     result = nonlinear_fit(known(name, 0.01), x="x", y="y", model=name)
@@ -92,6 +93,7 @@ def test_a_curve_with_known_parameters_is_found_again(name):
     assert result["curves"].iloc[0]["curve"] == name
 
 
+@pytest.mark.slow
 def test_order_and_scale_carry_through():
     table = known("exponential", 0.5)
     one = nonlinear_fit(table, x="x", y="y", model="exponential")["parameters"]

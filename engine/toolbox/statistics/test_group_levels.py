@@ -76,6 +76,7 @@ def test_levels_that_cannot_be_compared_are_refused(levels, words):
         compared(levels=levels)
 
 
+@pytest.mark.slow
 def test_the_lowest_and_the_highest_group_are_named_with_what_they_differ_from():
     findings = compare_groups(TABLE, value="count", group="spray")["findings"]
     ends = {f["values"][0]["name"]: f for f in findings if f["row"].get("group")}
@@ -89,6 +90,7 @@ def test_the_lowest_and_the_highest_group_are_named_with_what_they_differ_from()
     assert all(f"{spray} (" in alike for spray in "DE")
 
 
+@pytest.mark.slow
 def test_no_group_is_called_lowest_where_none_is_shown_to_differ():
     same = TABLE.assign(count=[5, 6, 7, 8, 9, 10] * 12)
     findings = compare_groups(same, value="count", group="spray")["findings"]

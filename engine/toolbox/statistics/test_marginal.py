@@ -168,6 +168,7 @@ def test_no_factor_or_too_many_levels_give_no_tables():
         assert result["contrasts"] is None
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.floats(0.01, 100), st.floats(-50, 50), st.integers(0, 10**6))
 def test_units_order_and_names_change_no_test(scale, shift, seed):
@@ -417,6 +418,7 @@ def test_levels_together_are_tested_as_dropping_the_factor_does(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", [linear_regression, count_regression, logistic_regression])
 def test_effects_per_ten_units_are_ten_times_as_large_on_their_scale(tool, tmp_path):
     rng = np.random.default_rng(5)

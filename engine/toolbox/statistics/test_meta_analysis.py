@@ -126,6 +126,7 @@ def test_odds_ratios_of_bcg_have_metafors_q_profile_interval():
     assert (spread["tau2_lower_95"], spread["tau2_upper_95"]) == pytest.approx((0.1302, 1.1812), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_effects_whose_intervals_are_those_of_ratios_are_pooled_as_logarithms():
     half = np.array([0.4, 0.6, 0.5, 0.9])
     ratio = np.array([0.5, 0.8, 1.9, 0.7])
@@ -236,6 +237,7 @@ def test_of_several_maxima_the_best_is_taken_in_any_order():
     assert turned == pytest.approx(one, rel=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.floats(-3, 3), st.floats(0.05, 2)), min_size=3, max_size=12), st.floats(0.1, 10))
 def test_order_sign_and_scale_carry_through(studies, scale):

@@ -98,6 +98,7 @@ def test_random_slopes_of_orthodont_match_nlme():
     assert "at the mean of age" in result["findings"][0]["text"]
 
 
+@pytest.mark.slow
 def test_interaction_of_balanced_data_equals_the_split_plot_anova():
     # In complete data the joint F of the interaction is that of the split-plot ANOVA, from sums of squares by hand
     result = mixed_model(TEETH, **GROWTH, interaction=True, categorical=["age"])

@@ -61,6 +61,7 @@ def test_boys_and_girls_slopes_are_compared_by_welch(tmp_path):
     assert "interaction" in record["findings"][1]["text"]
 
 
+@pytest.mark.slow
 def test_three_groups_are_compared_by_welchs_anova_and_games_howell(tmp_path):
     from statsmodels.stats.oneway import anova_oneway
 
@@ -90,6 +91,7 @@ def test_subjects_with_few_rows_say_so_by_what_is_missing():
     assert rows["n"].tolist() == [3, 2, 2, 1]
 
 
+@pytest.mark.slow
 def test_nothing_that_changes_within_subjects_gives_no_slopes():
     data = TEETH.assign(height=TEETH["Subject"].str[6:].astype(float))
     result = mixed_model(data, outcome="distance", fixed=["height", "Sex"], subject="Subject")
@@ -103,6 +105,7 @@ def test_nothing_that_changes_within_subjects_gives_no_slopes():
     assert same["slopes"]["slope"].nunique() >= 1
 
 
+@pytest.mark.slow
 def test_occasions_in_columns_have_slopes_over_their_numbers(tmp_path):
     wide = TEETH.pivot_table(index=["Subject", "Sex"], columns="age", values="distance", observed=True).reset_index()
     ages = [name for name in wide.columns if isinstance(name, (int, float))]

@@ -12,6 +12,7 @@ from table_steps import run_step
 from engine.toolbox.statistics.summaries import correlate, correlation, summarize_table
 
 
+@pytest.mark.slow
 def test_spearman_of_few_rows_counts_every_order():
     # Four pairs in one order: 2 of 24 orders are as extreme, p = 0.083; a t distribution would say 0.
     assert correlate(np.arange(4.0), np.arange(4.0), "spearman")[3] == pytest.approx(2 / 24)

@@ -92,6 +92,7 @@ def test_cutting_follow_up_into_spans_changes_nothing(lung):
     assert np.allclose(*tested, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_late_entry_undoes_the_bias_of_waiting():
     # Hazard exp(0.7 x); those with x = 1 join late, and who ended before joining is never seen
     rng = np.random.default_rng(2)
@@ -203,6 +204,7 @@ def test_ratios_before_and_after_are_those_of_the_two_halves(tmp_path):
     assert any("set strata to arm (no ratio of their own then)" in warning for warning in record["warnings"])
 
 
+@pytest.mark.slow
 def test_over_time_needs_a_doubt_and_knows_subjects():
     plain = changing().assign(who=range(1500))
     assert cox_regression(plain.query("t <= 0.9"), time="t", event="e", covariates=["arm"])["over_time"] is None
@@ -257,6 +259,7 @@ def test_a_moment_in_another_unit_comes_first_with_its_interval(lung):
     assert "1 years are 365.25 days" in text_of(result)
 
 
+@pytest.mark.slow
 def test_a_landmark_takes_the_time_out_that_responders_must_have_lived():
     # Response does nothing: who lives until it comes (uniform on 0 to 2) has responded
     rng = np.random.default_rng(9)

@@ -163,6 +163,7 @@ def study():
                          "donor": np.where(x[:, 0] == 1, "unrelated", "sibling"), "score": x[:, 1]})  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_tool_gives_both_ratios_adjusted_and_says_what_each_means(tmp_path):
     params = {"time": "months", "event": "outcome", "event_value": "relapse", "group": "donor", "covariates": ["score"]}
     record, tables, issues = run_step(competing_risks, {"survival": study()}, params, tmp_path)

@@ -67,6 +67,7 @@ def test_limits_on_a_log_scale_are_the_exponentials():
     assert row["upper_limit"] == pytest.approx(8 * math.exp(3.5 * math.log(4) / 0.6744898))
 
 
+@pytest.mark.slow
 def test_days_one_to_three_of_the_stack_loss_stand_apart():
     # Rousseeuw and van Zomeren (1990), section 4: robust distances single out cases 1, 2, 3 and 21; the classical ones hide
     # them. All four are the furthest here. (Their cut-off is chi-squared's, which for 21 rows flags ordinary ones too.)
@@ -105,6 +106,7 @@ def test_a_weight_that_does_not_fit_the_height_is_found_and_what_would_fit():
     )
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_named():
     table = body().astype({"height_cm": object})
     table.loc[3, "weight_kg"], table.loc[5, "weight_kg"] = -70, -99
@@ -186,6 +188,7 @@ def test_bad_input_gives_one_clear_sentence(params, words):
         find_outliers(body().assign(flat=1), **params)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "params"),
     [(body(), {}), (STACK, {"rule": "iqr"}), (body().assign(sex=["f", "m"] * 40), {"group": "sex"}),
@@ -197,6 +200,7 @@ def test_step_runs_from_its_own_source_and_passes_its_checks(table, params, tmp_
     assert "rows look" in record["findings"][0]["text"]
 
 
+@pytest.mark.slow
 def test_step_with_planted_errors_passes_its_checks(tmp_path):
     table = body()
     table.loc[3, "weight_kg"], table.loc[7, "height_cm"] = -70, 1710
@@ -206,6 +210,7 @@ def test_step_with_planted_errors_passes_its_checks(tmp_path):
     assert len(record["findings"]) >= 3
 
 
+@pytest.mark.slow
 def test_values_within_their_limits_are_caught(tmp_path):
     table = body()
     table.loc[7, "height_cm"] = 1710
@@ -228,6 +233,7 @@ def test_a_plain_question_plans_the_named_columns(tmp_path):
         "columns": ["weight_kg"], "group": "ward", "rule": "sd", "limit": 3.0}  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_column_that_does_not_vary_stops_nothing(tmp_path):
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"site": ["a", "b"] * 20, "x": 3.0, "y": rng.normal(5, 1, 40), "z": rng.normal(9, 1, 40)})
