@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
@@ -40,7 +40,7 @@ from engine.planning.formulas.sides import with_sides
 from engine.planning.formulas.views import with_list_as_set, with_spans, with_subjects
 from engine.planning.making.assemble import Assembler
 from engine.planning.making.finish import PlanProposal, doubts_of, finished
-from engine.planning.making.joined import joins_first, on_the_joined
+from engine.planning.making.joined import joined, joins, joins_first, on_the_joined, one_lists_the_other, spans
 from engine.planning.reading.declared import mark_told, with_missing
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.samples import with_same_names
@@ -94,7 +94,7 @@ class Planner:
         if previous is not None and profiles and takes_back(question):
             plan = back_to(previous, earlier, profiles)
             return PlanProposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
-        plan_it = functools.partial(self._planned, profiles, found)
+        plan_it = functools.partial(self._planned_over_files, profiles, found)
         if previous is not None and profiles:
             data, own = self._data(profiles), chosen or {}
             made = go_on(question, previous, data, self._catalogue, plan_it, analysis=analysis, chosen=own)
@@ -192,19 +192,54 @@ class Planner:
             reading, data = seen(reading, data) or (reading, data)
         return reading, data, profiles
 
-    def _planned(
+    def _planned_over_files(
         self, profiles: list[Profile], found: ToolSearch | None, question: str, analysis: str, chosen: Choices
     ) -> PlanProposal:
+        """Plan a question; on both files joined where it is about both and one lists what the rows of the other name."""
+        plan_it = functools.partial(self._planned, profiles, found, question, analysis, chosen)
+        if len(profiles) != 2 or (both := one_lists_the_other(self._data(profiles))) is None:
+            return plan_it()
+        try:
+            plan = plan_it()
+        except PlanError:
+            if (other := self._on_both(plan_it, both)) is None:
+                raise
+            return other
+        asks = any(question.blocking for question in plan.plan.open_questions)
+        by_itself = any(joins(self._catalogue.registry.get(node.tool)) for node in plan.plan.nodes)
+        of_both = spans(self._catalogue.read(question, both[0]), both[0])
+        if by_itself or not (asks or of_both):
+            return plan
+        other = self._on_both(plan_it, both)
+        waits = other is not None and any(question.blocking for question in other.plan.open_questions)
+        return plan if other is None or (waits and not of_both) else other
+
+    def _on_both(self, plan_it: Callable[..., PlanProposal], both: tuple[Data, list[str]]) -> PlanProposal | None:
+        """Return the plan on two files joined, None where none can be made."""
+        with contextlib.suppress(PlanError):
+            return plan_it(both=both)
+        return None
+
+    def _planned(
+        self, profiles: list[Profile], found: ToolSearch | None, question: str, analysis: str, chosen: Choices,
+        both: tuple[Data, list[str]] | None = None,
+    ) -> PlanProposal:  # fmt: skip
+        """Plan a question, on `both` files joined on a column of each where these are given."""
         catalogue, assembler = self._catalogue, self._assembler
         reading, data, profiles = self._read(question, profiles, chosen)
+        made = assembler.begin(reading, data, functools.partial(near, reading, data, catalogue.embed))
+        if both is not None:
+            reading, data = joined(catalogue, *both, made)
+            reading.chosen = chosen
         every = catalogue.candidates(reading, data)
         if not profiles:
             every = self._without_file(every, analysis)
         reading, data, goals, every, lost = self._goals(reading, data, every, analysis, files=bool(profiles))
         if not goals:
             raise not_understood(data, found, every)
-        made = assembler.begin(reading, data, functools.partial(near, reading, data, catalogue.embed))
-        if not analysis and (first := joins_first(catalogue, reading, data)) is not None:
+        if both is None:
+            made = assembler.begin(reading, data, functools.partial(near, reading, data, catalogue.embed))
+        if both is None and not analysis and (first := joins_first(catalogue, reading, data)) is not None:
             assembler.answer_all([first.goal], made)
             goals = [first.goal, *on_the_joined(catalogue, assembler, first, made)]
         else:

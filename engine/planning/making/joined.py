@@ -1,11 +1,15 @@
 """Two files that are joined first, and what is asked of the table that this makes."""
 
+# Most methods of pandas carry no types of what they return, which is all that these rules would find here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import functools
 from dataclasses import replace
 from typing import NamedTuple
 
+from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
 from engine.domain.toolspec import ToolSpec
 from engine.planning.choosing.catalogue import Catalogue
@@ -18,6 +22,10 @@ from engine.planning.reading.read import interpret, within
 from engine.planning.reading.reading import Reading, Request
 from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
+from engine.text.names import in_one
+
+FOUND = 0.9
+"""A file lists what another names when it has so many of its names."""
 
 
 class First(NamedTuple):
@@ -30,7 +38,7 @@ class First(NamedTuple):
 
 def joins(spec: ToolSpec) -> bool:
     """Say whether a step joins two tables on a key of each."""
-    return len({p.of for p in spec.params if p.role == "key"}) > 1 and any(
+    return len({p.of for p in spec.params if p.role == "key" and p.required}) > 1 and any(
         o.type is DataType.TABLE for o in spec.outputs
     )
 
@@ -54,6 +62,61 @@ def joins_first(catalogue: Catalogue, reading: Reading, data: Data) -> First | N
     return First(goal, pieces[0], pieces[1:])
 
 
+def one_lists_the_other(data: Data) -> tuple[Data, list[str]] | None:
+    """Return two files, that with the rows first, and the column of each that names the same, None where there is none.
+
+    One must list what the rows of the other name: each of its names once, nearly all names of the other among them. A
+    matrix has its samples as columns and is never joined.
+    """
+    sheets = [sheet for sheet in data.sheets if not sheet.made and KINDS[sheet.profile.types[0].type].records]
+    if len(sheets) != 2 or len(data.sheets) != 2:
+        return None
+    for rows, listed in (sheets, sheets[::-1]):
+        for name in [column.name for column in listed.columns[:3]]:
+            own = next((column.name for column in rows.columns if in_one(column.name) == in_one(name)), "")
+            if not own or len(rows.frame()) < len(listed.frame()):
+                continue
+            names, wanted = (
+                sheet.frame()[key].dropna().astype(str).str.strip() for sheet, key in ((listed, name), (rows, own))
+            )
+            if names.is_unique and len(wanted) and wanted.isin(set(names)).mean() >= FOUND:
+                return Data([rows, listed]), [own, name]
+    return None
+
+
+def spans(reading: Reading, data: Data) -> bool:
+    """Say whether a question names columns that only the first of two files has and columns that only the second has."""
+    sides = [{column.name for column in sheet.columns} for sheet in data.sheets]
+    named = {mention.column for mention in reading.mentions}
+    return bool(named & (sides[0] - sides[1])) and bool(named & (sides[1] - sides[0]))
+
+
+def joined(catalogue: Catalogue, data: Data, keys: list[str], made: Making) -> tuple[Reading, Data]:
+    """Plan the step that joins two files; returns the question as read on the table that this makes, and that."""
+    spec = next(tool for tool in catalogue.registry if joins(tool))
+    sides = [port.name for port in spec.inputs]
+    by = {param.of: param.name for param in spec.params if param.role == "key"}
+    rows, listed = data.sheets
+    why = f"{listed.name} lists what the rows of {rows.name} name in {keys[0]!r}, and the question is about both."
+    node = made.builder.add(
+        spec,
+        {by[side]: key for side, key in zip(sides, keys, strict=True)},
+        inputs={side: made.builder.use(sheet, DataType.TABLE) for side, sheet in zip(sides, data.sheets, strict=True)},
+        reasons=[why],
+    )
+    output = next(out.name for out in spec.outputs if out.type is DataType.TABLE)
+    return _seen_joined(catalogue, data, keys, f"{node}.{output}", made)
+
+
+def _seen_joined(catalogue: Catalogue, data: Data, keys: list[str], step: str, made: Making) -> tuple[Reading, Data]:
+    """Let a plan go on from the table that a step makes of two files; returns the question as read on it, and that."""
+    data = with_joined(data, keys, step)
+    reading = catalogue.read(made.reading.question, data)
+    made.reading, made.data, made.builder.data = reading, data, data
+    made.near = functools.partial(near, reading, data, catalogue.embed)
+    return reading, data
+
+
 def on_the_joined(catalogue: Catalogue, assembler: Assembler, first: First, made: Making) -> list[Candidate]:
     """Plan what is asked after two files were joined, on the table that this makes; returns what was asked."""
     bound = first.goal.bound
@@ -61,11 +124,8 @@ def on_the_joined(catalogue: Catalogue, assembler: Assembler, first: First, made
     spec = catalogue.registry.get(node.tool)
     keys = [str(node.params[p.name]) for p in spec.params if p.role == "key"]
     output = next(out.name for out in spec.outputs if out.type is DataType.TABLE)
-    data = with_joined(made.data, keys, f"{node.id}.{output}")
-    reading = catalogue.read(made.reading.question, data)
+    reading, data = _seen_joined(catalogue, made.data, keys, f"{node.id}.{output}", made)
     reading.mark(first.request.first, first.request.last, "method", spec.title)
-    made.reading, made.data, made.builder.data = reading, data, data
-    made.near = functools.partial(near, reading, data, catalogue.embed)
     mentions = [m for m in reading.mentions if m.first > first.request.last]
     rest = replace(interpret(reading.question, reading.words, mentions, data), requests=first.rest, used=reading.used)
     rest = replace(rest, coding=reading.coding, explained=reading.explained, chosen=reading.chosen)
