@@ -81,7 +81,9 @@ def _read(path: Path, pd: Any) -> TableSource:
         headers = [str(name) for name in frame.columns]
         told = ", ".join(f"{one['sheet']!r} by {one['by']!r}" for one in beside)
         notes.append(f"{path.name}: each row of the sheet {title!r} has what belongs to it from the sheet {told}.")
-    if others := [name for name in sheets if name not in (title, *(one["sheet"] for one in beside))]:
+    if told := [name for name in sheets if name not in used]:
+        notes.append(f"{path.name}: {some(told)} is read for what it says of columns and codes.")
+    if others := [name for name in sheets if name in used - {title, *(one["sheet"] for one in beside)}]:
         notes.append(
             f"{path.name} has {len(sheets)} sheets; the sheet {title!r} is used, not {some(others)}: save another "
             "sheet as a file of its own if you mean that one."
