@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.asking.router import require_question
 from engine.bootstrap import make_profiler, make_router, make_sandbox, workspace_holder
+from engine.data.columns.legend import explained
 from engine.domain.knowledge import NodeType
 from engine.domain.profile import Profile
 from engine.domain.results import Route
@@ -28,7 +29,7 @@ def profile_paths(paths: Sequence[Path | str]) -> list[Profile]:
         DataError: when a path leads to nothing that can be read.
     """
     with contextlib.closing(make_profiler()) as profiler:
-        return profiler.look([Path(path) for path in paths])
+        return explained(profiler.look([Path(path) for path in paths]))
 
 
 def route_of(task: str, data: Sequence[Path | str] = (), **settings: Any) -> Route:

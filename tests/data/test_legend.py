@@ -88,6 +88,28 @@ def test_a_sheet_of_samples_explains_no_matrix(tmp_path: Path):
     assert not any(told(profile) for profile in found)
 
 
+def test_a_list_of_codes_spells_out_the_only_column_that_has_them_and_a_list_of_animals_none(tmp_path: Path):
+    cultures = pd.DataFrame(
+        {"isolate": range(1, 41), "organism": ["ECO", "KPN", "SAU", "PAE"] * 10, "ward": list("AB") * 20}
+    )
+    names = [
+        ["ECO", "Escherichia coli"],
+        ["KPN", "Klebsiella pneumoniae"],
+        ["SAU", "Staphylococcus aureus"],
+        ["XYZ", "other"],
+    ]
+    cultures.to_csv(tmp_path / "cultures.csv", index=False)
+    pd.DataFrame(names, columns=["code", "meaning"]).to_csv(tmp_path / "codes.csv", index=False)
+    data, book = explained([profile_file(tmp_path / "cultures.csv"), profile_file(tmp_path / "codes.csv")])
+    assert told(data) == {"organism": ("", dict(names[:3]))}
+    assert not book.types
+    cows = pd.DataFrame({"cow": [f"K{at}" for at in range(7311, 7331)], "group": ["control", "drug"] * 10})
+    milk = pd.DataFrame({"cow": list(cows["cow"]) * 2, "milk": [at % 7 + 0.5 for at in range(40)]})
+    cows.to_csv(tmp_path / "cows.csv", index=False)
+    milk.to_csv(tmp_path / "milk.csv", index=False)
+    assert all(profile.types for profile in explained([profile_file(tmp_path / f"{n}.csv") for n in ("milk", "cows")]))
+
+
 def test_codes_alone_belong_to_the_only_column_that_has_them():
     columns = [column("arm", "A", "B"), column("site", "N", "S")]
     assert told_of([["A = placebo"], ["B = drug"]], columns)["arm"].codes == {"A": "placebo", "B": "drug"}

@@ -37,9 +37,7 @@ def plan(planner: Planner, folder: Path, question: str, **tables: pd.DataFrame):
 @pytest.mark.parametrize("order", [("milk", "cows"), ("cows", "milk")])
 def test_a_group_that_stands_in_the_other_file_is_joined_to_the_measurements(tmp_path, planner, order):
     tables = {"milk": MILK, "cows": COWS}
-    made = plan(
-        planner, tmp_path, "is milk_kg different between the treatments", **{n: tables[n] for n in order}
-    )
+    made = plan(planner, tmp_path, "is milk_kg different between the treatments", **{n: tables[n] for n in order})
     join, test = made.nodes[0], made.nodes[-1]
     assert (join.tool, join.params["left_on"], join.params["right_on"]) == ("join_tables", "cow", "cow")
     assert join.inputs == {"left": "data:milk.csv", "right": "data:cows.csv"}

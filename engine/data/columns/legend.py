@@ -175,6 +175,12 @@ def explains(rows: Rows, columns: Sequence[str]) -> bool:
     return len(first & {in_one(name) for name in columns}) >= max(2, _MOST_OF_IT * len(first))
 
 
+def _spells_out(rows: Rows) -> bool:
+    """Say whether each row of a table has a code and its own meaning; the groups of a list of animals are shared."""
+    means = [row[1].strip() for row in rows if len(row) == 2]
+    return len(means) == len(rows) > 2 and len(set(means)) == len(means) and all(map(_LETTERS.search, means))
+
+
 def explained(profiles: Sequence[Profile]) -> list[Profile]:
     """Return profiles in which a file that explains the columns of another does so, and serves as no data itself.
 
@@ -184,12 +190,14 @@ def explained(profiles: Sequence[Profile]) -> list[Profile]:
     for at, book in enumerate(profiles):
         rows: Rows = book.details.get("legend", [])
         for other, profile in enumerate(profiles):
-            if other == at or not explains(rows, [column.name for column in profile.column_profiles]):
+            if other == at or not (explains(rows, [c.name for c in profile.column_profiles]) or _spells_out(rows)):
                 continue
             columns = with_legend(found[other].column_profiles, rows)
-            if not any(column.codes and column.scale not in _MEASURED for column in columns):
+            if not any(2 * len(c.codes) > len(c.levels) and c.scale not in _MEASURED for c in columns):
                 continue
             found[other] = found[other].model_copy(update={"column_profiles": columns})
             summary = f"Explains the columns of {profile.name}"
-            found[at] = found[at].model_copy(update={"types": [], "summary": summary, "warnings": []})
+            details = {**book.details, "explains": profile.name}
+            update = {"types": [], "summary": summary, "warnings": [], "details": details}
+            found[at] = found[at].model_copy(update=update)
     return found

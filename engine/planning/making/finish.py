@@ -119,7 +119,8 @@ def _about_data(made: Making, profiles: list[Profile]) -> list[str]:
     """Return the warnings of the files that are used, and why others are not."""
     used = {dataset.path for dataset in made.builder.used_datasets()}
     own = [warning for profile in profiles if profile.path in used for warning in profile.warnings]
-    unused = [f"{profile.name} was not used: {why_not(profile)}" for profile in profiles if profile.path not in used]
+    apart = [profile for profile in profiles if profile.path not in used and not profile.details.get("explains")]
+    unused = [f"{profile.name} was not used: {why_not(profile)}" for profile in apart]
     return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
 
 
