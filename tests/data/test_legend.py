@@ -141,6 +141,23 @@ def test_codes_that_a_legend_calls_missing_are_missing_for_the_profile_and_for_e
     assert read["grade"].notna().all()
 
 
+def test_codes_among_whole_numbers_of_a_workbook_are_missing_for_a_step_as_for_the_profile(tmp_path: Path):
+    data = DATA.assign(mrsa=[0, 1, 9] * 8, age=[31 + at for at in range(22)] + [999, 999])
+    path = tmp_path / "icu.xlsx"
+    with pd.ExcelWriter(path) as book:
+        data.to_excel(book, sheet_name="stays", index=False)
+        pd.DataFrame([["mrsa", "0 neg, 1 pos, 9 = no swab"], ["trt", "0 = control"]]).to_excel(
+            book, sheet_name="codes", index=False
+        )
+    profile = profile_file(path)
+    read = read_table(path, **profile.types[0].read)
+    for name, missing in (("mrsa", 8), ("age", 2)):
+        column = profile.column(name)
+        assert column is not None
+        assert (column.missing, int(read[name].isna().sum())) == (missing, missing)
+        assert read[name].max() == column.maximum
+
+
 def test_titles_of_an_instrument_and_units_that_nobody_lists_are_no_rows(tmp_path: Path):
     path = tmp_path / "curves.csv"
     body = "\n".join(f"2024-06-{at:02d};leaf{at};{at * 100};{at},5;<0,0{at % 9 + 1}" for at in range(1, 25))

@@ -50,9 +50,11 @@ def read_table(
         )  # fmt: skip
     written = [str(column) for column in frame.columns]
     frame.columns = [name.strip() for name in written]
-    for name in (one for one in frame.columns if isinstance(missing, dict) and one in missing and one not in written):
+    # pandas looks for a name as written, with its blanks, and passes over whole numbers of a workbook.
+    book = magic == b"PK\x03\x04"
+    marked = [one for one in frame.columns if isinstance(missing, dict) and one in missing]
+    for name in (one for one in marked if book or one not in written):
         codes = [float(mark) for mark in missing[name] if mark.lstrip("-").replace(".", "", 1).isdigit()]
-        # pandas looks for the name as written, with its blanks.
         values = frame[name].mask(frame[name].isin([*missing[name], *codes]))
         numbers_only = pd.to_numeric(values, errors="coerce")
         frame[name] = numbers_only if numbers_only.notna().sum() == values.notna().sum() else values
