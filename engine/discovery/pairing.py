@@ -48,6 +48,7 @@ def next_pairs(
         seed: of the order within a pair; with the matches' number it is the same after a restart.
         full_rank: whether the order of all matters; else the top is what is asked for once all are explored.
     """
+    ratings = ratings.choosing or ratings
     able = np.array(sorted(set(range(len(ratings.mean))) if open_to is None else set(open_to)), dtype=int)
     if len(able) < 2:
         return []

@@ -14,8 +14,8 @@ effect; MacKay DJC (1992) Neural Computation 4:415 for the evidence; Minka TP (2
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,9 @@ BASE = 1200.0
 """The Elo number of an average idea."""
 VARIANCES = (0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Variances of the prior that are weighed against each other, in squared log odds."""
-UNLIKELY = 0.01
+CHOOSING = 0.25
+"""The smallest of them that counts when it is chosen what to compare next."""
+UNLIKELY = 0.02
 """A variance with a smaller share of the evidence than this is not weighed."""
 BIAS_VARIANCE = 2.0
 """Variance of the prior of the advantage of standing first, squared log odds."""
@@ -35,10 +37,10 @@ WEIGHT_VARIANCE = 1.0
 """Variance of the prior of the weight of reviews (standardised), relative to the strengths' spread."""
 WEIGHT_MEAN = 0.3
 """Its expectation: reviews are believed a little before comparisons say how much they are worth."""
-_X, _M = np.polynomial.hermite_e.hermegauss(20)
+_X, _M = np.polynomial.hermite_e.hermegauss(16)
 NODES: Floats = np.asarray(_X, dtype=np.float64)
 MASSES: Floats = np.asarray(_M / _M.sum(), dtype=np.float64)
-"""(20,) Gauss-Hermite nodes of a standard normal and their shares."""
+"""(16,) Gauss-Hermite nodes of a standard normal and their shares."""
 TURNS, DAMPING, SETTLED = 8, 0.9, 1e-3
 """Most turns of expectation propagation, how far a factor moves in each, and what counts as no longer moving."""
 DRAWS = 2_000
@@ -75,6 +77,8 @@ class Ratings:
     """Log odds that one standard deviation of the reviews adds."""
     variance: float
     """Of the prior, squared log odds."""
+    choosing: Ratings | None = None
+    """The same around the mode, surer of itself: it chooses what to compare next, as it looks at the top sooner."""
 
     def elo(self) -> Floats:
         """Return the strengths in Elo units, an average idea at 1200."""
@@ -154,23 +158,32 @@ def rate(
     design, score, weight = _design(n, matches, review)
     design[:, :n] = design[:, :n] @ inherited
     factor = np.ones(n) if own_variance is None else np.asarray(own_variance, dtype=float)
-    modes = {variance: _fit(design, score, weight, variance, factor) for variance in VARIANCES}
+    modes: dict[float, _Fit] = {}
+    for variance in VARIANCES:
+        near = modes[max(modes)].centre if modes else None
+        modes[variance] = _fit(design, score, weight, variance, factor, near)
     likely = [v for v, share in zip(VARIANCES, _shares(modes.values()), strict=True) if share >= UNLIKELY]
-    fits = [_refined(design, score, weight, modes[variance]) for variance in likely]
-    # The variances are averaged over by their evidence: a single one would be too sure of itself with few matches.
-    share = _shares(fits)
-    centres = np.array([fit.centre for fit in fits])
-    mean: Floats = share @ centres
-    second = np.einsum("k,kij->ij", share, np.array([fit.covariance for fit in fits]))
-    second += np.einsum("k,ki,kj->ij", share, centres - mean, centres - mean)
     to_strength = np.hstack([inherited, np.zeros((n, 1)), review[:, None]])
+    broad = {variance: fit for variance, fit in modes.items() if variance >= CHOOSING}
+    stated = _averaged({variance: _refined(design, score, weight, modes[variance]) for variance in likely}, to_strength)
+    return replace(stated, choosing=_averaged(broad, to_strength))
+
+
+def _averaged(fits: Mapping[float, _Fit], to_strength: Floats) -> Ratings:
+    """Return the ratings over variances of the prior, each by its evidence: one alone would be too sure of itself."""
+    share = _shares(fits.values())
+    centres = np.array([fit.centre for fit in fits.values()])
+    mean: Floats = share @ centres
+    second = np.einsum("k,kij->ij", share, np.array([fit.covariance for fit in fits.values()]))
+    second += np.einsum("k,ki,kj->ij", share, centres - mean, centres - mean)
+    n = len(to_strength)
     return Ratings(
         mean=to_strength @ mean,
         covariance=to_strength @ second @ to_strength.T,
         bias=float(mean[n]),
         bias_sd=float(math.sqrt(max(0.0, second[n, n]))),
         review_weight=float(mean[n + 1]),
-        variance=float(share @ np.array(likely)),
+        variance=float(share @ np.array(list(fits))),
     )
 
 
@@ -219,13 +232,15 @@ def _design(n: int, matches: Sequence[Contest], review: Floats) -> tuple[Floats,
     return design, np.array([match.score for match in matches]), np.array([match.weight for match in matches])
 
 
-def _fit(design: Floats, score: Floats, weight: Floats, variance: float, factor: Floats) -> _Fit:
-    """Return the posterior around its mode by Newton's method, with the evidence of Laplace."""
+def _fit(
+    design: Floats, score: Floats, weight: Floats, variance: float, factor: Floats, near: Floats | None = None
+) -> _Fit:
+    """Return the posterior around its mode by Newton's method from what is `near` it, with the evidence of Laplace."""
     size = design.shape[1]
     prior = np.concatenate([variance * factor, [BIAS_VARIANCE, WEIGHT_VARIANCE * variance]])
     expected = np.zeros(size)
     expected[-1] = WEIGHT_MEAN * math.sqrt(variance)
-    x, hessian = expected.copy(), np.diag(1 / prior)
+    x, hessian = (expected if near is None else near).copy(), np.diag(1 / prior)
     for _ in range(50):
         p = 1 / (1 + np.exp(-np.clip(design @ x, -35, 35)))
         gradient = design.T @ (weight * (score - p)) - (x - expected) / prior
