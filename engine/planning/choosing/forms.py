@@ -13,6 +13,7 @@ from importlib import resources
 
 from engine.planning.choosing.choose import Wording
 from engine.planning.choosing.wording import KINDS, spoken
+from engine.text.numbers import NUMBER_WORDS
 
 _ASIDE = re.compile(
     r"^(?:(?:hi|hello|hey|so|and|ok|well|please|pls|plz|(?:can|could|would) (?:you|u|we|i)|tell|say|show|give|me|us|i|we|want|need|like|would|to|know|see|"
@@ -57,6 +58,7 @@ def plain_form(masked: str) -> str:
     text = " ".join("NUM" if word == "CNT" else "VAL" if word.isdigit() else word for word in kept)
     text = " ".join(_ARTICLES.sub(" ", _ASIDE.sub(" ", text)).split())
     asked = [text, text.replace("PART", "NUM")]  # a count out of a total is a number as well
+    asked.append(" ".join("VAL" if word in NUMBER_WORDS else word for word in asked[1].split()))  # `the seven trees`
     return next((stands_for for one in asked for form, stands_for in _forms() if form.fullmatch(one)), "")
 
 

@@ -52,7 +52,7 @@ def genes_are_named(case: Case) -> None:
 
 
 _FEATURES = re.compile(
-    r"\b(?:which|what|any|all|each|every|are there|how many)\s+(?:of\s+)?(?:(?:the|my|our)\s+)?(?:\w+\s+)?"
+    r"\b(?:which|what|any|all|each|every|are there|how many|find|list|show)\s+(?:of\s+)?(?:(?:the|my|our)\s+)?(?:\w+\s+)?"
     r"(genes?|proteins?|transcripts?|peptides?|metabolites?|mirnas?|probes?|features?)\b",
     re.IGNORECASE,
 )

@@ -77,9 +77,11 @@ _REMARK = re.compile(r"(<c\d+>)\s*\((?:[^()<]|<l\d+>)*\)")
 """What a column's codes stand for, between it and the next of a list: `smoking (0 never/1 current) and ASA`."""
 
 
+_SAME = r"(?:\s+(?!<|(?:\w+er|more|less|different\w*|equal|alike|same|as|than|versus|vs)\b)[\w'%-]+)"
+"""A word between two names that sets nothing against each other: what is compared is no share of one in the other."""
 _SHARE_OF = re.compile(
-    r"(?:%|\b(?:percent|per cent|percentage|proportion|share|fraction)) of(?:\s+(?!<)[\w'-]+){0,3}?\s+(?P<x><l\d+>)(?:\s*<c\d+>)?(?:\s+(?!<)\w+){0,2}?"
-    rf"(?:\s+(?:with|having|have|had|has|are|were|is|was)\b|(?=\s+<c))(?P<y>{_GAP}{_LIST})",
+    rf"(?:%|\b(?:percent|per cent|percentage|proportion|share|fraction)) of{_SAME}{{0,3}}?\s+(?P<x><l\d+>)(?:\s*<c\d+>)?{_SAME}{{0,2}}?"
+    rf"(?:\s+(?:with|having|have|had|has|are|were|is|was)\b|(?=\s+<c))(?P<y>{_SAME}{{0,3}}?\s+{_LIST})",
     re.IGNORECASE,
 )
 
