@@ -41,6 +41,7 @@ from engine.planning.formulas.views import with_list_as_set, with_spans, with_su
 from engine.planning.making.assemble import Assembler
 from engine.planning.making.finish import PlanProposal, doubts_of, finished
 from engine.planning.making.joined import joined, joins, joins_first, on_the_joined, one_lists_the_other, spans
+from engine.planning.naming.german import in_english
 from engine.planning.reading.declared import mark_told, with_missing
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.samples import with_same_names
@@ -182,6 +183,7 @@ class Planner:
     def _read(self, question: str, profiles: list[Profile], chosen: Choices) -> tuple[Reading, Data, list[Profile]]:
         """Return what a question says and the data as it sees them: without what it calls missing, with what it makes."""
         data = self._data(profiles)
+        question = put.text if (put := in_english(question, data)) else question
         reading = self._catalogue.read(question, data)
         if (told := with_missing(reading, data)) is not data:
             data, profiles = told, [told.again(profile) for profile in profiles]
@@ -250,6 +252,9 @@ class Planner:
                 raise
         made.not_answered += lost
         plan = finished(catalogue, goals, every, made, profiles, told=bool(analysis))
+        if (put := in_english(question, data)) is not None:
+            understood = [put.typed(span, question) for span in plan.understood]
+            plan = plan.model_copy(update={"question": question, "understood": understood})
         own = [c.bound.spec.name for c in every if c.bound is not None]
         more = [tool.name for tool in (found.tools if found else []) if tool.runnable]
         return PlanProposal(plan=plan, retrieved=list(dict.fromkeys([*own, *more]))[:MOST_RETRIEVED])

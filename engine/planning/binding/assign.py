@@ -338,6 +338,8 @@ class Assignment:
         ends = self.sheet.structure.survival.values() if param.role in _COMPARES else ()
         able = [c for c in self.sheet.columns if fits(c, self.sheet) >= 0.65 and c.name not in (*used, *ends)
                 and self.reading.parts.get(c.name) != {"adjust"} and c.name not in self.alone]  # fmt: skip
+        if param.called:  # what is conventionally called alike is not what merely fits
+            able = [column for column in able if called(param, column.name)]
         if len(able) > 1 and param.role == "group" and self.of_two_levels:
             # What was done to samples has a control; their sex, site or batch has none.
             able = [column for column in able if has_control(column.levels)]

@@ -14,7 +14,7 @@ from engine.data.catalogue import TABULAR
 from engine.domain.datatypes import DataType
 from engine.domain.plan import OpenQuestion
 from engine.domain.toolspec import ParamSpec, ToolSpec
-from engine.planning.binding.assign import MISSING, Assignment
+from engine.planning.binding.assign import MISSING, Assignment, called
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.fills import fill, with_course
 from engine.planning.binding.levels import CHOICES, SAID, flat, levels_given
@@ -123,15 +123,19 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
     bound.unused += [c for c in best.free if c not in asked | set(flat(best.chosen.values()))]
 
 
+def means_all(param: ParamSpec, bound: Bound) -> bool:
+    """Say whether a part takes every column that fits, since no word names any."""
+    all_where_empty = param.role in ALL and bool(param.description.partition("empty for all")[1])
+    return all_where_empty and (param.name in bound.guessed or not bound.params.get(param.name))
+
+
 def _all_meant(bound: Bound) -> None:
     """Name the columns that a step takes where none is named, so that the plan shows them; ids are not among them."""
     sheet = bound.sheet
     if sheet is None:
         return
     for param in bound.spec.params:
-        if param.kind != "columns" or bound.params.get(param.name) or param.role not in ALL:
-            continue
-        if not param.description.partition("empty for all")[1]:
+        if param.kind != "columns" or bound.params.get(param.name) or not means_all(param, bound):
             continue
         slot, taken = slot_of(param.role), {*bound.columns(), *sheet.structure.survival.values()}
         taken |= {item.subject for item in sheet.structure.repeated}
@@ -158,6 +162,9 @@ def propose_missing(bound: Bound, reading: Reading, near: Near, left: str) -> No
         reading: the question.
         near: orders the columns that fit.
         left: what is said of those words, or "".
+
+    Where only one column fits there is nothing to ask: it is taken and said, unless words are left that may mean something that
+    is not there, or the step relates two measures, of which a person names both.
     """
     sheet = bound.sheet
     if sheet is None:
@@ -169,20 +176,33 @@ def propose_missing(bound: Bound, reading: Reading, near: Near, left: str) -> No
             out |= {item.subject for item in sheet.structure.repeated}
         able = {c.name: fit for c in sheet.columns if c.name not in out and c.distinct > 1
                 and (fit := slot.fits(c, sheet)) >= ABLE}  # fmt: skip
-        if param.kind != "column" or not able:
+        known = not param.called or any(called(param, name) for name in able)
+        if param.kind != "column" or not able or not known:  # what is always called alike is not there
             continue
         meant = near(list(able))
         names = sorted(able, key=lambda name: -(_kin(name, taken) + able[name] + meant.get(name, 0.0)))[:CHOICES]
+        if len(names) == 1 and (left or param.role in RELATED):
+            continue  # one choice is no choice, and what is asked about is something else
         bound.params[param.name] = names[0]
         bound.missing.remove(param)
-        bound.questions.append(
-            OpenQuestion(
-                id=param.name, param=param.name, choices=names, proposed=names[0], blocking=True,
-                text=f"Which column is meant? {param.description.rstrip('.')}.{left}",
-                why=f"No word of the question surely names it. Nearest: {', '.join(names[:SAID])}.",
+        if len(names) == 1:
+            bound.guessed.append(param.name)
+            bound.reasons.append(
+                f"No other column than {names[0]!r} can be it: {param.description.rstrip('.').lower()}."
             )
-        )  # fmt: skip
+        else:
+            bound.questions.append(
+                OpenQuestion(
+                    id=param.name, param=param.name, choices=names, proposed=names[0], blocking=True,
+                    text=f"Which column is meant? {param.description.rstrip('.')}.{left}",
+                    why=f"No word of the question surely names it. Nearest: {', '.join(names[:SAID])}.",
+                )
+            )  # fmt: skip
         levels_given(bound, reading, {p.name: None for p in bound.spec.params if p.of != param.name})
+
+
+RELATED = ("x", "y", "measure_a", "measure_b", "rating_a", "rating_b")
+"""Parts of a relation: which two things it is of is what the question asks."""
 
 
 def ask_values(bound: Bound) -> None:

@@ -81,7 +81,12 @@ def in_order(bound: Bound, reading: Reading) -> bool:
     """The groups have an order: by their numbers, by what their names say, or because the question lists them."""
     column = _group(bound)
     given = any(bound.params.get(p.name) for p in bound.spec.params if p.role == "levels")
-    return column is None or column.scale != "category" or bool(column.order) or given
+    dated = column is not None and bool(column.levels) and all(map(_MONTH.fullmatch, column.levels))
+    return column is None or column.scale != "category" or bool(column.order) or given or dated
+
+
+_MONTH = re.compile(r"(?:19|20)\d\d\s?[-/._ ]?\s?(?:\d\d?|[Qq][1-4])")
+"""Months and quarters of a year as levels: `2023-04`, `2023 Q2`."""
 
 
 @_named

@@ -27,7 +27,7 @@ _SORTED = re.compile(
 )  # fmt: skip
 _RISING = re.compile(r"\b(?:ascending|increasing|(?:lowest|smallest|lightest|shortest|youngest|earliest)\s+first|(?:low|small|short|light)\w* to|from (?:the )?(?:low|small|short|light|young)\w*)\b", re.IGNORECASE)  # fmt: skip
 _MANY = re.compile(
-    r"\b(?:which|what|the|list|show|give me|name|find|who are)\s+(?:me\s+|the\s+)?(?P<n>\w+)\s+(?!%|percent|years?\b|kg\b|cm\b)[a-z]+",
+    r"\b(?:which|what|the|list|show|give me|name|find|who are)\s+(?:me\s+)?(?:the\s+)?(?P<n>(?!me\b|the\b)\w+)\s+(?!%|percent|years?\b|kg\b|cm\b)[a-z]+",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(rf"\b(?:{_HIGH}|{_LOW}|first)\s+(?P<n>\w+)\s+[a-z]", re.IGNORECASE)

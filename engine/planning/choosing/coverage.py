@@ -13,7 +13,7 @@ from itertools import pairwise
 from engine.domain.plan import LEFT_ASIDE, OpenQuestion
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.choose import model
-from engine.planning.naming.hints import WHOM
+from engine.planning.naming.hints import DONE_NEXT, WHOM
 from engine.planning.naming.mention import FAMILY, PERSONS
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
@@ -44,7 +44,7 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
     for bound in bounds:
         spec = bound.spec
         known |= {token.stem for text in (spec.title, spec.description, *spec.keywords) for token in tokens(text)}
-    left, explained = list[int](), _in_other_words(reading)
+    left, explained = list[int](), _in_other_words(reading) | _done_next(reading)
     for at, token in enumerate(reading.words):
         if at in reading.used or at in explained or (token.number is not None and not _loose(reading, at)):
             continue
@@ -97,7 +97,7 @@ def _loose(reading: Reading, at: int) -> bool:
     return not any(n in reading.used for n in near)
 
 
-def _things(reading: Reading, left: list[int]) -> list[int]:
+def things(reading: Reading, left: list[int]) -> list[int]:
     """Return the tokens of a request that nothing answers to and that say more than how something is done."""
     asked = {at for request in reading.requests for at in range(request.first, request.last + 1)}
     words = ((at, reading.words[at].text) for at in left if at in asked)
@@ -109,7 +109,7 @@ def leaves_what_is_asked(reading: Reading, left: list[int]) -> bool:
 
     `breast cancer patients` are whom it is about.
     """
-    places, texts = _things(reading, left), [word.text for word in reading.words]
+    places, texts = things(reading, left), [word.text for word in reading.words]
     whom = {at for at in places if {*texts[at + 1 : at + 3]} & (WHOM | PERSONS | {text + "s" for text in PERSONS})}
     return any(b - a == 1 and not {a, b} & whom for a, b in pairwise(places))
 
@@ -127,9 +127,20 @@ def _in_other_words(reading: Reading) -> set[int]:
     return found
 
 
+_NEXT = re.compile(
+    rf"\bbefore (?:{DONE_NEXT}|(?:send|submitt|us|analy[sz]|shar|publish)ing)\b[^,:;.?!]*", re.IGNORECASE
+)
+
+
+def _done_next(reading: Reading) -> set[int]:
+    """Return the words that say what is done with the data afterwards: `before I send this list to the register`."""
+    spans = [match.span() for match in _NEXT.finditer(reading.question)]
+    return {at for at, word in enumerate(reading.words) if any(a <= word.start < b for a, b in spans)}
+
+
 def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
     """Return the question whether words of the request that nothing in the plan answers to may be left aside."""
-    words = [reading.words[at] for at in _things(reading, left)]
+    words = [reading.words[at] for at in things(reading, left)]
     told = list(dict.fromkeys(reading.question[word.start : word.end] for word in words))
     if not told:
         return []

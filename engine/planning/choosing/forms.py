@@ -13,6 +13,7 @@ from importlib import resources
 
 from engine.planning.choosing.choose import Wording
 from engine.planning.choosing.wording import KINDS, spoken
+from engine.text.numbers import NUMBER_WORDS
 
 _ASIDE = re.compile(
     r"^(?:(?:hi|hello|hey|so|and|ok|well|please|pls|plz|(?:can|could|would) (?:you|u|we|i)|tell|say|show|give|me|us|i|we|want|need|like|would|to|know|see|"
@@ -23,7 +24,7 @@ _ASIDE = re.compile(
 _ARTICLES = re.compile(
     r"\b(?:the|a|an|our|my|their|his|her|its|these|those|this|that|there(?! (?:an? )?(?:\w+ )?(?:diff|rel|corr|inter|ass|link)))\b"
 )
-_WORDS = re.compile(rf"\b(?:{'|'.join(KINDS)}|END)\b|[^\W_]+|%", re.UNICODE)
+_WORDS = re.compile(rf"\b(?:{'|'.join(KINDS)}|END|PART)\b|[^\W_]+|%", re.UNICODE)
 
 
 @functools.cache
@@ -53,10 +54,12 @@ def _filled(pattern: str, parts: dict[str, str]) -> str:
 
 def plain_form(masked: str) -> str:
     """Return the wording that a whole masked wording stands for, or ""."""
-    kept = [word if word in (*KINDS, "END") else word.lower() for word in _WORDS.findall(masked)]
+    kept = [word if word in (*KINDS, "END", "PART") else word.lower() for word in _WORDS.findall(masked)]
     text = " ".join("NUM" if word == "CNT" else "VAL" if word.isdigit() else word for word in kept)
     text = " ".join(_ARTICLES.sub(" ", _ASIDE.sub(" ", text)).split())
-    return next((stands_for for form, stands_for in _forms() if form.fullmatch(text)), "")
+    asked = [text, text.replace("PART", "NUM")]  # a count out of a total is a number as well
+    asked.append(" ".join("VAL" if word in NUMBER_WORDS else word for word in asked[1].split()))  # `the seven trees`
+    return next((stands_for for one in asked for form, stands_for in _forms() if form.fullmatch(one)), "")
 
 
 def worded(text: str, masked: str, whole: str) -> Wording:

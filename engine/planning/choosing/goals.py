@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from engine.domain.plan import texts_of
 from engine.errors import PlanError
-from engine.planning.binding.bind import bind
+from engine.planning.binding.bind import bind, means_all
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.coverage import nothing_called
@@ -16,7 +17,7 @@ from engine.planning.choosing.subgroups import Each, apart, holds, relates, with
 from engine.planning.naming.mention import SURE as SURE_NAMED
 from engine.planning.reading.read import within
 from engine.planning.reading.reading import Reading
-from engine.planning.tables.sheets import Data
+from engine.planning.tables.sheets import Data, is_id
 from engine.toolbox.analyses import ASIDE
 
 SURE = 0.5
@@ -32,14 +33,22 @@ NEAR = 0.4
 POSSIBLE = 0.06
 """Below this nothing is planned."""
 NAMED = 0.02
-"""A step that is named beside another needs to be at least this likely."""
+"""A step that is named beside another, or whose columns are all that is named, needs to be at least this likely."""
+LIKELY = 0.35
+"""Below this a wording is unlikely."""
+LEAST = 0.01
+"""And an analysis is not heard at all when the words themselves give it less."""
+MOSTLY = 0.5
+"""Columns are mostly not named where their mean strength is less; a guess counts nothing."""
+TWO = 2
+"""So many columns make a relation: a measure and a grouping, an event and the groups."""
 
 
 def what_to_plan(catalogue: Catalogue, reading: Reading, data: Data, every: list[Candidate]) -> list[Candidate]:
     """Return what to plan: one analysis, or one for each request that is sure of another."""
     if not every:
         return []
-    best = likeliest(every, reading, data)
+    best = serving(likeliest(every, reading, data), every, reading, data)
     none = max((c.probability for c in every if not c.analysis.data), default=0.0)
     lost = not reading.mentions and not reading.genes and none > 0.5 * best.probability
     if best.probability < POSSIBLE or (lost and best.analysis.data and nothing_called(reading, data)):
@@ -90,6 +99,56 @@ def likeliest(every: list[Candidate], reading: Reading, data: Data) -> Candidate
         ):
             return other
     return best
+
+
+def share_named(bound: Bound, reading: Reading, *, apart: bool = False) -> float:
+    """Return how surely the columns of a step are named, in the mean of its parts; what the data filled counts nothing.
+
+    Args:
+        bound: the step.
+        reading: the question.
+        apart: without parts that mean all columns where none is named.
+    """
+    parts = [p for p in bound.spec.params if p.kind in ("column", "columns")]
+    named = [texts_of(bound.params.get(p.name)) for p in parts if not (apart and means_all(p, bound))]
+    shares = [sum(map(reading.strength, names)) / len(names) for names in named if names]
+    return sum(shares) / len(shares) if shares else 1.0
+
+
+def barely_meant(item: Candidate, reading: Reading, data: Data, *, unsure: bool, lost: int) -> bool:
+    """Say whether an analysis is a guess: its wording is unlikely, and the question names hardly any of its columns.
+
+    To offer it would ask a person about columns that nobody spoke of. Where none of them is named and words that name things answer to
+    nothing in the data (so many are `lost`), a likely wording is one of another question too; one such word will do where the
+    question names no data at all. A measure and a grouping that are all the data have are no guess among others.
+    """
+    columns = {*item.bound.columns()} if item.bound is not None else set[str]()
+    only = len(columns) <= TWO and columns >= {c.name for c in data.columns() if not is_id(c)}
+    if item.bound is None or not columns or only or reading.genes or item.bound.spec.name in reading.chosen:
+        return False
+    named = any((c := data.column(name)) and not is_id(c) for name in reading.columns())
+    unlikely = unsure and (item.probability < LIKELY or item.wording < LEAST)
+    if unlikely and share_named(item.bound, reading) < MOSTLY:
+        return True
+    of_other_data = (lost >= TWO and item.probability < CLEAR) if named else lost > 0
+    return of_other_data and not share_named(item.bound, reading, apart=True)
+
+
+def serving(best: Candidate, every: list[Candidate], reading: Reading, data: Data) -> Candidate:
+    """Return, for an unlikely wording whose step takes columns nobody named, the step of just the columns that are named.
+
+    Of those that are suggested for files the one that the columns fit best is it: a measure and a grouping are compared, whatever else a
+    vague wording reminds of.
+    """
+    if best.probability >= LIKELY or best.bound is None or share_named(best.bound, reading) >= SURE_NAMED:
+        return best
+    named = {c.name for name in reading.columns() if (c := data.column(name)) and not is_id(c)}
+    if len(named) < TWO or any(reading.strength(name) < SURE_NAMED for name in named):
+        return best
+    able = [c for c in every if can_be_done(c) and c.bound is not None and {*c.bound.columns()} == named]
+    able = [c for c in able if c.analysis.suggests and c.probability >= NAMED]
+    first = min(able, key=lambda c: (-c.bound.score if c.bound else 0.0, c.analysis.rank), default=best)
+    return replace(first, probability=max(first.probability, best.probability))
 
 
 def as_chosen(catalogue: Catalogue, analysis: str, every: list[Candidate], reading: Reading, data: Data) -> Candidate:

@@ -7,7 +7,7 @@ its family that fit. There is no default; an analysis that no tool carries out y
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from engine.data.catalogue import TABULAR
@@ -21,7 +21,7 @@ from engine.planning.binding.files import leaves_files, methods_named, on_the_wa
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.choosing.forms import worded
 from engine.planning.naming.mention import SURE
-from engine.planning.reading.masking import masked
+from engine.planning.reading.masking import NO_ROLES, masked
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 from engine.toolbox.analyses import Analysis
@@ -117,24 +117,25 @@ def candidates(
         whole: the whole question, from which a step takes its columns that the stretch leaves out.
     """
     by_name = {column.name: column for column in data.columns()}
-    ends = {sheet.structure.survival.get("event", "") for sheet in data.sheets}
-    wordings = [worded(reading.asking(), reading.masked, masked(reading, by_name, least=NAMED, ends=ends))]
+    roles = {sheet.structure.survival.get("event", ""): "END" for sheet in data.sheets}
+    roles |= {part: "PART" for sheet in data.sheets for part in sheet.structure.part_of}
+    wordings = [worded(reading.asking(), reading.masked, masked(reading, by_name, least=NAMED, roles=roles))]
     last = len(reading.words) - 1 if last is None else last
     if reading.words and (first, last) != (0, len(reading.words) - 1):
-        wordings = [stretch(reading, by_name, first, last, ends)]
+        wordings = [stretch(reading, by_name, first, last, roles)]
     elif reading.words and (asked := _asked(reading)) is not None:
-        wordings.append(stretch(reading, by_name, *asked, ends))
+        wordings.append(stretch(reading, by_name, *asked, roles))
     shares = probabilities(wordings, embed)
     words = {key: sum(share[key] for share in shares) / len(shares) for key in shares[0]}
     return weighed(words, reading, data, analyses, list(tools), whole)
 
 
 def stretch(
-    reading: Reading, columns: dict[str, ColumnProfile], first: int, last: int, ends: Collection[str] = ()
+    reading: Reading, columns: dict[str, ColumnProfile], first: int, last: int, roles: Mapping[str, str] = NO_ROLES
 ) -> Wording:
     """Return the wording of some tokens of a question."""
     start, end = reading.words[first].start, reading.words[last].end
-    whole = masked(reading, columns, first, last, least=NAMED, ends=ends)
+    whole = masked(reading, columns, first, last, least=NAMED, roles=roles)
     return worded(reading.question[start:end], masked(reading, columns, first, last), whole)
 
 

@@ -19,9 +19,10 @@ from engine.planning.formulas.views import view
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.naming.numbers import CUT_AFTER
 from engine.planning.reading.coded import Coded
+from engine.planning.reading.masking import masked
 from engine.planning.reading.read import interpret
 from engine.planning.reading.reading import Reading, Restriction
-from engine.planning.tables.sheets import Data, Made, Sheet, is_group
+from engine.planning.tables.sheets import Data, Made, Sheet, is_group, is_id
 
 _THE_REST = re.compile(
     r"\b(?:than|versus|vs\.?|against|compared (?:to|with)|and|or)\s+(?:the\s+|in\s+|those\s+|with\s+)*"
@@ -65,11 +66,15 @@ class _Cut(NamedTuple):
     below: list[tuple[int, int]]
     whole: list[tuple[int, int]]
     """Stretches that name the column so cut."""
+    counted: bool = False
+    """True where being on the side that is named is what happened: how many are is asked."""
 
 
 def with_sides(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return question and data with the two sides of a number as groups; None where the question sets none apart."""
-    cut = _of_two_cuts(reading) or _of_the_rest(reading, data) or _of_halves(reading, data)
+    cut = (
+        _of_two_cuts(reading) or _of_the_rest(reading, data) or _of_halves(reading, data) or _of_a_share(reading, data)
+    )
     sheet = data.home([cut.column]) if cut else None
     column = sheet.column(cut.column) if cut and sheet else None
     if cut is None or sheet is None or column is None or not _is_measured(column):
@@ -129,6 +134,28 @@ def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
     other = [(rest[0], rest[0])] if rest else []
     above, below = ([_place(item)], other) if up else (other, [_place(item)])
     return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), above, below, [])
+
+
+_SHARE = re.compile(r"%|\bper ?cent|\b(?:percentage|share|proportion|fraction)\b", re.IGNORECASE)
+_HAVE = re.compile(r"\b(?:has|have|had|having|with|is|are|was|were|reach\w*)\s+(?:[\w-]+\s+){0,3}$", re.IGNORECASE)
+
+
+def _of_a_share(reading: Reading, data: Data) -> _Cut | None:
+    """Return the cut of rows whose share is asked: `what percentage has a pressure over 140, by ward`.
+
+    What else is named are groups of which each has its share; an outcome of its own leaves the cut rows that are kept.
+    """
+    cuts = [r for r in reading.restrictions if r.op in (">", ">=", "<", "<=")]
+    if len(cuts) != 1 or not _SHARE.search(reading.question):
+        return None
+    item = cuts[0]
+    others = [c for n in reading.columns() if n != item.column and (c := data.column(n)) and not is_id(c)]
+    apart = all(is_group(c) and not reading.is_a(c.name, "outcome") for c in others)
+    if not apart or not _HAVE.search(reading.question[: reading.words[item.first].start]):
+        return None
+    up = item.op in (">", ">=")
+    above, below = ([_place(item)], []) if up else ([], [_place(item)])
+    return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), above, below, [], counted=True)
 
 
 def _of_halves(reading: Reading, data: Data) -> _Cut | None:
@@ -203,4 +230,8 @@ def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnP
     seen = interpret(reading.question, reading.words, sorted([*rest, *mentions], key=lambda m: m.first), anew)
     # What a side is called by is no row to keep of the column that is cut.
     seen.restrictions = [r for r in seen.restrictions if r.column != column.name or r.op in ("in", "not in")]
+    if cut.counted:
+        seen.restrictions = [r for r in seen.restrictions if r.column != name]
+        seen.parts[name] = {"outcome"}
+        seen.masked = masked(seen, {c.name: c for c in anew.columns()})
     return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew

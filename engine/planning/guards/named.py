@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from engine.domain.datatypes import DataType
 from engine.errors import PlanError
 from engine.planning.binding.ordering import fill_order
 from engine.planning.formulas.formula import propose
 from engine.planning.guards.case import Case, guard
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.samples import sample_sheet
+from engine.planning.tables.sheets import is_number
 
 
 @guard
@@ -47,6 +49,40 @@ def genes_are_named(case: Case) -> None:
     if not case.reading.genes:
         message = "The question names no gene that these data have."
         raise PlanError(message, advice="Write gene symbols or ids as they stand in the file.")
+
+
+_FEATURES = re.compile(
+    r"\b(?:which|what|any|all|each|every|are there|how many|find|list|show)\s+(?:of\s+)?(?:(?:the|my|our)\s+)?(?:\w+\s+)?"
+    r"(genes?|proteins?|transcripts?|peptides?|metabolites?|mirnas?|probes?|features?)\b",
+    re.IGNORECASE,
+)
+
+
+_OF_FEATURES = frozenset({DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX})
+
+
+@guard
+def one_feature(case: Case) -> None:
+    """Refuse to relate the columns of a sample sheet where each gene or protein of another file is to be related to one of them.
+
+    A second column of the sheet, or the groups of a comparison that no word names, are not what was asked.
+    """
+    said = _FEATURES.search(case.reading.question)
+    files = [s for s in case.data.sheets if s.profile.best and s.profile.best.type in _OF_FEATURES]
+    if said is None or not files or case.reading.genes:
+        return
+    groups = case.bound.of_role("condition", "group")
+    sheet = case.bound.sheet
+    named = [c for n in case.reading.named() if sheet and (c := sheet.column(n)) and is_number(c)]
+    numbers = [c.name for c in named if sheet and c.distinct > 2 and 2 * c.distinct > (sheet.profile.rows or 0)]
+    related = [n for n in numbers if not case.reading.is_a(n, "adjust")]
+    if related and (case.bound.missing or (groups and not any(case.reading.strength(n) for n in groups))):
+        one = said[1].lower().removesuffix("s")
+        raise PlanError(
+            f"No tool of this version relates each {one} of {files[0].name} to {related[0]!r}, a number of each sample.",
+            advice=f"Groups of samples can be compared for every {one}: name a column of groups, or one with {related[0]!r} cut in two. "
+            f"One {one} can be related to {related[0]!r} when it is a column of the samples.",
+        )
 
 
 @guard

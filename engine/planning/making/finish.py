@@ -11,8 +11,8 @@ from engine.domain.profile import Profile
 from engine.errors import PlanError
 from engine.planning.binding.conditions import members
 from engine.planning.choosing.catalogue import Catalogue
-from engine.planning.choosing.coverage import doubts, leaves_what_is_asked, unexplained
-from engine.planning.choosing.goals import CLEAR, HEARD
+from engine.planning.choosing.coverage import doubts, leaves_what_is_asked, things, unexplained
+from engine.planning.choosing.goals import CLEAR, HEARD, LEAST, LIKELY, barely_meant
 from engine.planning.choosing.score import Candidate
 from engine.planning.making.assemble import Making
 from engine.planning.naming.hints import names_only_whom
@@ -20,13 +20,11 @@ from engine.planning.reading.settings import cut_by_setting
 from engine.planning.reading.ways import not_done
 from engine.planning.tables.sheets import is_id
 from engine.planning.telling.lacking import why_not
-from engine.planning.telling.refusals import alternatives_of, did_you_mean, says
+from engine.planning.telling.refusals import alternatives_of, did_you_mean, says, too_little
 from engine.toolbox.typecheck import check_plan
 
-LIKELY, FAR = 0.35, 4.0
-"""Or from this probability on, when it is so many times the next one's: what is left is spread over many."""
-LEAST = 0.01
-"""An analysis that the data put in the place of another is asked about when the words themselves give it less."""
+FAR = 4.0
+"""Or from `LIKELY` on, when it is so many times the next one's: what is left is spread over many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +49,7 @@ def finished(
         told: whether a person has chosen the analysis.
 
     Raises:
-        PlanError: when there is no step, or the steps do not fit together.
+        PlanError: when there is no step, the steps do not fit together, or the words are too far from what they would answer.
     """
     reading, nodes = made.reading, made.builder.nodes
     if not nodes:
@@ -62,8 +60,13 @@ def finished(
     made.questions += doubts(reading, left)
     alternatives = alternatives_of(every, {goal.analysis.id for goal in answered})
     first = answered[0]
+    alone = len(answered) == 1 and not told
     leaves = bool(profiles) and leaves_what_is_asked(reading, left)
-    if len(answered) == 1 and not told and (leaves or _unsure(first, every, made, catalogue)):
+    unsure = alone and (leaves or _unsure(first, every, made, catalogue))
+    lost = len(things(reading, left))
+    if alone and profiles and barely_meant(first, reading, made.data, unsure=unsure, lost=lost):
+        raise too_little(reading, made.data, every)
+    if unsure:
         made.questions.insert(0, did_you_mean(first, alternatives))
         own = Alternative(id=first.analysis.id, probability=round(first.probability, 3), says=says(first))
         alternatives = [own, *alternatives[:2]]

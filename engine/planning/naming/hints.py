@@ -106,8 +106,14 @@ def only_when(mention: ColumnMention, words: Sequence[Token]) -> bool:
         and _HELD.match(words[mention.last + 1].text if mention.last + 1 < len(words) else "")
     ):
         return True
+    after = " ".join(token.text for token in words[mention.last + 1 : mention.last + 3])
+    if mention.width == 1 and word in _WHEN and re.fullmatch(DONE_NEXT, after):
+        return True
     return mention.width == 1 and not mention.level and mention.strength < 1 and word in _GIVEN and before in _WHEN
 
+
+DONE_NEXT = r"(?:i|we) (?:send|submit|go|continue|publish|report|analy[sz]e|share|hand|upload|present|use|make|do)"
+"""What a person is about to do with the data is no occasion: `before I send this list`."""
 
 _HELD = re.compile(
     r"(?:adjust|correct|control|account|allow|exclud|remov|leav|dropp|filter|normali)\w*(?:ing|ment|tion|ion)$"

@@ -77,6 +77,21 @@ _REMARK = re.compile(r"(<c\d+>)\s*\((?:[^()<]|<l\d+>)*\)")
 """What a column's codes stand for, between it and the next of a list: `smoking (0 never/1 current) and ASA`."""
 
 
+_SAME = r"(?:\s+(?!<|(?:\w+er|more|less|different\w*|equal|alike|same|as|than|versus|vs)\b)[\w'%-]+)"
+"""A word between two names that sets nothing against each other: what is compared is no share of one in the other."""
+_SHARE_OF = re.compile(
+    rf"(?:%|\b(?:percent|per cent|percentage|proportion|share|fraction)) of{_SAME}{{0,3}}?\s+(?P<x><l\d+>)(?:\s*<c\d+>)?{_SAME}{{0,2}}?"
+    rf"(?:\s+(?:with|having|have|had|has|are|were|is|was)\b|(?=\s+<c))(?P<y>{_SAME}{{0,3}}?\s+{_LIST})",
+    re.IGNORECASE,
+)
+
+
+def shares_of(coded: Coded) -> list[tuple[ColumnMention, list[ColumnMention]]]:
+    """Return the level whose rows a share is of and what is counted in them: `what percentage of E. coli are cipro R`."""
+    found = [(coded.inside(match["x"])[0], coded.inside(match["y"])) for match in _SHARE_OF.finditer(coded.text)]
+    return [(whom, what) for whom, what in found if all(m.column != whom.column for m in what)]
+
+
 def parts_of(coded: Coded) -> dict[str, set[Part]]:
     """Return column -> what the sentence makes of it."""
     found: dict[str, set[Part]] = {}

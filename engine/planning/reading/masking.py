@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.reading.leaving_out import AFTER_ROWS, BEFORE_ROWS
 from engine.planning.reading.reading import Reading
+
+NO_ROLES: Mapping[str, str] = MappingProxyType({})
+BY_ROLE = {"END": ("BIN",), "PART": ("NUM", "CNT")}
+"""Kinds that the structure gives -> the kinds by values that they take the place of."""
 
 
 def kind_of(column: ColumnProfile) -> str:
@@ -30,11 +35,12 @@ def kind_of(column: ColumnProfile) -> str:
 
 def masked(
     reading: Reading, columns: dict[str, ColumnProfile], first: int = 0, last: int | None = None, *, least: float = 0.85,
-    ends: Collection[str] = (),
+    roles: Mapping[str, str] = NO_ROLES,
 ) -> str:  # fmt: skip
     """Return the question, or some of its tokens, with kinds in place of the words that name data at least so surely.
 
-    Columns of `ends`, which say how the watching of a subject ended, are of the kind END.
+    What the structure makes of a column (`roles`) is a kind of its own: how the watching of a subject ended (END), how many of a
+    total that stands beside it (PART).
     """
     words = reading.words
     last = len(words) - 1 if last is None else last
@@ -58,7 +64,8 @@ def masked(
             kind = "TIME"
         elif mention.level and column is not None and column.scale == "binary" and happened(mention.column, reading):
             kind = "BIN"  # `is mortality higher in men` asks of what happened, not of one group
-        kind = "END" if mention.column in ends and kind == "BIN" else kind
+        if kind in BY_ROLE.get(roles.get(mention.column, ""), ()):
+            kind = roles[mention.column]
         spans.append((words[mention.first].start, words[mention.last].end, kind))
     for start, end, kind in sorted(spans):
         pieces += [reading.question[at:start], kind]

@@ -19,10 +19,10 @@ from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.arms import groups_meant
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level
-from engine.planning.reading.grammar import contrasts, parts_of, ranges
+from engine.planning.reading.grammar import contrasts, parts_of, ranges, shares_of
 from engine.planning.reading.leaving_out import talked_of
 from engine.planning.reading.masking import masked
-from engine.planning.reading.reading import Contrast, Reading, Request
+from engine.planning.reading.reading import Contrast, Part, Reading, Request
 from engine.planning.reading.requests import PAIRED, requests_of
 from engine.planning.reading.rows import claimed_of_one, compared_alone, more_in, restrictions
 from engine.planning.reading.terms import (
@@ -107,6 +107,12 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
         for r in restrictions(coded, by_name)
         if not any(start <= words[r.first].start and words[r.last].end <= end for start, end in explained)
     ]
+    for whom, what in shares_of(coded):
+        counted = {m.column for m in what}
+        kept = [r._replace(sure=r.sure or r.column == whom.column) for r in kept if r.column not in counted]
+        reading.parts.get(whom.column, set[Part]()).discard("outcome")
+        for column in counted:
+            reading.parts.setdefault(column, set()).add("outcome")
     gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
     against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
     reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]

@@ -25,7 +25,7 @@ _CUT = re.compile(
     re.IGNORECASE,
 )
 PAIRED = re.compile(
-    r"\b(paired|pairs of|matched|crossover|cross-over|before and after|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
+    r"\b(paired|pairs of|matched|crossover|cross-over|before and after|vor(?:her)? und nach(?:her)?|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
     r"(?:the )?same (?:\w+ )?(?:donor|patient|subject|individual|animal|mouse|mice|person|people|cell line|tree|plot|driver|bird)s?|"
     r"within (?:each |the same )?(?:donor|patient|subject|individual|animal|person)|(?:each|every) (?:\w+ ){0,2}(?:took|got|had|received) both)\b",
     re.IGNORECASE,

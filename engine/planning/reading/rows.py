@@ -105,12 +105,19 @@ def compared_alone(item: Restriction, found: Sequence[Contrast]) -> bool:
     return item.op == "in" and against is not None and set(item.values) < set(against.levels)
 
 
+_COMPARED = (
+    r"(?:more|less|further|faster|slower|better|worse|stronger|weaker|bigger|larger|smaller|most|least|quicker|higher|lower|greater|longer|shorter|"
+    r"earlier|later|commoner|rarer|(?:less|more|fewer)\s+(?!than\b)[\w-]+)"
+)
 _MORE = re.compile(
-    r"\b(?:more|less|further|faster|slower|better|worse|stronger|weaker|bigger|larger|smaller|most|least|quicker|higher|lower|greater|longer|shorter|"
-    r"earlier|later|commoner|rarer|(?:less|more|fewer)\s+(?!than\b)[\w-]+)(?:\s+(?:common|frequent|often|likely|severe|pronounced|prevalent))?\s+"
+    rf"\b{_COMPARED}(?:\s+(?:common|frequent|often|likely|severe|pronounced|prevalent))?\s+"
     r"(?:in|with|under|on|for|by|among|than(?:\s+in|\s+with)?)\s+(?:the\s+|those\s+|on\s+)*(?:[\w-]+\s+)?$",
     re.IGNORECASE,
 )
+
+
+_AT_THE_END = re.compile(rf"\s*{_COMPARED}\s*(?:[?.!,;]|$)", re.IGNORECASE)
+"""Where a German sentence has it: `is the weight in the treated higher?`."""
 
 
 def more_in(question: str, words: Sequence[Token], mentions: Sequence[ColumnMention]) -> set[str]:
@@ -121,8 +128,12 @@ def more_in(question: str, words: Sequence[Token], mentions: Sequence[ColumnMent
     levels: dict[str, set[str]] = {}
     for mention in mentions:
         levels.setdefault(mention.column, set()).add(mention.level)
-    before = {m.column: question[: words[m.first].start] for m in mentions if m.level}
-    return {column for column, text in before.items() if len(levels[column] - {""}) == 1 and _MORE.search(text)}
+    around = {m.column: (question[: words[m.first].start], question[words[m.last].end :]) for m in mentions if m.level}
+    return {
+        column
+        for column, (before, behind) in around.items()
+        if len(levels[column] - {""}) == 1 and (_MORE.search(before) or _AT_THE_END.match(behind))
+    }
 
 
 def claimed_of_one(item: Restriction, parts: dict[str, set[Part]], mentions: Sequence[ColumnMention]) -> bool:

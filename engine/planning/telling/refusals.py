@@ -17,7 +17,7 @@ from engine.planning.binding.slots import slot_of
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
 from engine.planning.reading.reading import Reading
-from engine.planning.tables.sheets import Data, Sheet, is_number
+from engine.planning.tables.sheets import Data, Sheet, is_group, is_id, is_number
 from engine.planning.telling.lacking import missing, why_not
 from engine.planning.telling.offers import WHAT
 from engine.toolbox.analyses import Analysis
@@ -180,6 +180,28 @@ def did_you_mean(goal: Candidate, alternatives: list[Alternative]) -> OpenQuesti
         else "The wording says little; nothing else comes near.",
         choices=[goal.analysis.id, *(a.id for a in alternatives)], proposed=goal.analysis.id, blocking=True,
     )  # fmt: skip
+
+
+def too_little(reading: Reading, data: Data, every: list[Candidate]) -> NotUnderstood:
+    """Return the error for a question that names hardly anything of the data: what is missing, what is there to be named."""
+    message = f"The question does not say which of the data it asks about.{nothing_called(reading, data)}"
+    structure = [name for sheet in data.sheets for name in sheet.structure.survival.values()]
+    columns = [
+        c for sheet in data.sheets for c in sheet.columns
+        if not is_id(c) and c.name not in structure and not (c.kind == "integer" and c.distinct == sheet.profile.rows)
+    ]  # fmt: skip
+    measured = [c.name for c in columns if is_number(c) and not two_states([*c.levels])]
+    groups = [c.name for c in columns if is_group(c) and c.name not in measured]
+    parts = [("Measured are", measured), ("groups are", groups)]
+    told = "; ".join(f"{what} {', '.join(names[:MOST_TOLD])}" for what, names in parts if names)
+    meant = [c for c in every[:3] if c.feasible and c.analysis.data and c.bound is not None]
+    ways = [WayOn(says=says(c), analysis=c.analysis.id).model_dump() for c in meant]
+    advice = f"{told[:1].upper()}{told[1:]}. Say it with these names." if told else ""
+    return NotUnderstood(message, advice=advice, details={"ways_on": ways})
+
+
+MOST_TOLD = 12
+"""So many columns of a kind are told at most."""
 
 
 def not_understood(data: Data, found: ToolSearch | None, every: list[Candidate]) -> NotUnderstood:
