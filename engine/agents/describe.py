@@ -85,6 +85,10 @@ def _column(column: ColumnProfile, *, levels: bool) -> str:
     else:
         parts.append(f"{column.distinct:,} different values")
     parts += [f"{column.missing} missing"] if column.missing else []
+    parts += [f"called {quoted(column.label)} by a legend"] if column.label else []
+    if levels and column.codes:
+        means = [f"{quoted(code)} for {quoted(words)}" for code, words in column.codes.items()]
+        parts.append(f"by a legend {', '.join(means[:MOST_LEVELS])}")
     parts += [note.rstrip(".") for note in column.notes[:2]] if levels else []
     return "; ".join(parts)
 

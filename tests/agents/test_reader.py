@@ -245,3 +245,13 @@ def test_rules_that_are_sure_and_may_have_overheard_a_number_have_a_model_asked(
     assert "The number 15 has no part in the plan." in models.asked[0]
     away = QuestionReader(Scripted(), Planner(registry), registry)
     assert away.unless_sure(lambda: rules, question, [profile], [], None, []) is rules
+
+
+def test_what_a_legend_says_is_told_and_its_codes_only_with_consent(tmp_path):
+    path = tmp_path / "stays.csv"
+    rows = "".join(f"{at},{at % 2},{at % 3 + 1}\n" for at in range(24))
+    path.write_text("# chg: 0 = before washing, 1 = since\n# ward: ward of admission\nstay,chg,ward\n" + rows)
+    text = files_text([profile_file(path)])
+    assert 'by a legend "0" for "before washing", "1" for "since"' in text
+    assert 'called "ward of admission" by a legend' in text
+    assert "before washing" not in files_text([profile_file(path)], levels=False)
