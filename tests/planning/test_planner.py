@@ -582,6 +582,26 @@ def test_a_question_of_which_the_data_know_no_word_is_not_guessed_at(planner, he
         planner.plan("Which unicorns fly?", herds)
 
 
+def test_a_gain_from_an_occasion_without_a_column_of_its_own_is_not_that_of_the_others(planner, folder):
+    rng = np.random.default_rng(8)
+    birth = rng.normal(40, 3, 60)
+    columns = {"group": ["K", "P", "T"] * 20, "birth_weight": birth.round(1).tolist()}
+    for day, gain in ((28, 15), (42, 24), (56, 33)):
+        columns[f"weight_day{day}"] = (birth + rng.normal(gain, 4, 60)).round(1).tolist()
+    calves = profile_files([sheet_file(folder, "calves.csv", **columns)])
+
+    def made(question: str) -> list[str]:
+        try:
+            nodes = planner.plan(question, calves).plan.nodes
+        except PlanError:
+            return []
+        return [item.params["expression"] for item in nodes if item.tool == "derive_column"]
+
+    assert made("which group gained more weight from day 28 to 56") == ["`weight_day56` - `weight_day28`"]
+    assert "`weight_day56` - `weight_day28`" not in made("which group gained more weight from day 0 to 56")
+    assert "`weight_day56` - `weight_day28`" not in made("daily gain 0-56 per group, correct for birth_weight")
+
+
 @pytest.mark.parametrize(
     "question", ["Who gained more weight, FT or CBT?", "did the girls on FT put on more than those on CBT"]
 )

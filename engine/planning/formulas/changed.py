@@ -23,6 +23,10 @@ _PACE = re.compile(
     re.IGNORECASE,
 )
 """Of more than two occasions such words ask for all of them."""
+_SPAN = re.compile(
+    r"(?<![\w.])(\d+)\s*(?:-|–|to|until|till|and|bis|und)\s*(?:(?:day|week|month|year|visit|tag)s?\s+)?(\d+)(?![\w.])",
+    re.IGNORECASE,
+)
 
 
 def change_asked(reading: Reading, data: Data) -> tuple[str, str] | None:
@@ -44,11 +48,19 @@ def change_asked(reading: Reading, data: Data) -> tuple[str, str] | None:
             named = [name for name in course.columns if name in reading.named()]
             if len(course.columns) > 2 and len(named) != 2 and _PACE.search(reading.question):
                 continue  # how fast is a slope over all occasions
+            if _from_elsewhere(reading.question, course):
+                continue  # `gain 0-56` where 0 is the weight at birth, in a column of its own
             first, *_, last = named if len(named) > 1 else course.columns
             start, end = _stretch(reading, course, said)
             reading.mark_text(start, end, "column", f"{last} - {first}")
             return f"{last} - {first}", f"`{last}` - `{first}`"
     return None
+
+
+def _from_elsewhere(question: str, course: WideMeasure) -> bool:
+    """Say whether two occasions are named of which only one has a column of this measure."""
+    here = {number for label in course.labels for number in re.findall(r"\d+", label)}
+    return any(len({*match.groups()} & here) == 1 for match in _SPAN.finditer(question))
 
 
 def _which(reading: Reading, column: str) -> bool:
