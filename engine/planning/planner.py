@@ -199,27 +199,28 @@ class Planner:
     ) -> PlanProposal:
         """Plan a question; on both files joined where it is about both and one lists what the rows of the other name."""
         plan_it = functools.partial(self._planned, profiles, found, question, analysis, chosen)
-        if len(profiles) != 2 or (both := one_lists_the_other(self._data(profiles))) is None:
+        if len(profiles) != 2 or len((data := self._data(profiles)).sheets) != len(profiles):
             return plan_it()
         try:
             plan = plan_it()
         except PlanError:
-            if (other := self._on_both(plan_it, both)) is None:
+            if (other := self._on_both(plan_it, data)) is None:
                 raise
             return other
         asks = any(question.blocking for question in plan.plan.open_questions)
         by_itself = any(joins(self._catalogue.registry.get(node.tool)) for node in plan.plan.nodes)
-        of_both = spans(self._catalogue.read(question, both[0]), both[0])
+        of_both = spans(self._catalogue.read(question, data), data)
         if by_itself or not (asks or of_both):
             return plan
-        other = self._on_both(plan_it, both)
+        other = self._on_both(plan_it, data)
         waits = other is not None and any(question.blocking for question in other.plan.open_questions)
         return plan if other is None or (waits and not of_both) else other
 
-    def _on_both(self, plan_it: Callable[..., PlanProposal], both: tuple[Data, list[str]]) -> PlanProposal | None:
-        """Return the plan on two files joined, None where none can be made."""
-        with contextlib.suppress(PlanError):
-            return plan_it(both=both)
+    def _on_both(self, plan_it: Callable[..., PlanProposal], data: Data) -> PlanProposal | None:
+        """Return the plan on two files joined, None where they do not belong together or none can be made."""
+        if (both := one_lists_the_other(data)) is not None:
+            with contextlib.suppress(PlanError):
+                return plan_it(both=both)
         return None
 
     def _planned(

@@ -102,7 +102,8 @@ def test_a_list_of_codes_spells_out_the_only_column_that_has_them_and_a_list_of_
     pd.DataFrame(names, columns=["code", "meaning"]).to_csv(tmp_path / "codes.csv", index=False)
     data, book = explained([profile_file(tmp_path / "cultures.csv"), profile_file(tmp_path / "codes.csv")])
     assert told(data) == {"organism": ("", dict(names[:3]))}
-    assert not book.types
+    assert book.details["explains"] == "cultures.csv"
+    assert book.types, "ids can still be translated with it"
     cows = pd.DataFrame({"cow": [f"K{at}" for at in range(7311, 7331)], "group": ["control", "drug"] * 10})
     milk = pd.DataFrame({"cow": list(cows["cow"]) * 2, "milk": [at % 7 + 0.5 for at in range(40)]})
     cows.to_csv(tmp_path / "cows.csv", index=False)
@@ -171,3 +172,17 @@ def test_titles_of_an_instrument_and_units_that_nobody_lists_are_no_rows(tmp_pat
     assert [column.unit for column in profile.column_profiles[2:]] == ["µmol m-2 s-1", "µmol m-2 s-1", "a.u./cm"]
     read = read_table(path, **profile.types[0].read)
     assert read["A"].tolist() == [at + 0.5 for at in range(1, 25)]
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [("no swab", True), ("not done", True), ("nicht erhoben", True), ("unknown", True), ("keine Angabe", True)]
+    + [(words, False) for words in ("not working", "no pain", "failed", "none", "refused treatment", "best")],
+)
+def test_only_words_for_an_absent_value_make_a_code_a_missing_one(tmp_path: Path, words: str, missing: bool):
+    path = tmp_path / "visits.csv"
+    rows = DATA.assign(state=[1, 2, 9] * 8).to_csv(index=False)
+    path.write_text(f"# state: 1 = first, 2 = second, 9 = {words}\n{rows}")
+    column = profile_file(path).column("state")
+    assert column is not None
+    assert column.missing == (8 if missing else 0)

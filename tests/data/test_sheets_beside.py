@@ -59,3 +59,14 @@ def test_what_is_no_list_of_these_rows_is_left_and_said(tmp_path: Path, name: st
     profile = profile_file(workbook(tmp_path, milk=MILK, other=other))
     assert [column.name for column in profile.column_profiles] == ["cow", "day", "milk"], name
     assert "the sheet 'milk' is used, not 'other'" in profile.warnings[0]
+
+
+def test_marks_of_missing_values_in_the_list_are_missing_for_the_step_as_for_the_profile(tmp_path: Path):
+    ages = COWS.assign(age=[4, 5, 6, 7, 5, 4, 6, 5, 7, 4, 999, 999], parity=[1, 2, "n.d.", 3] * 3)
+    profile = profile_file(workbook(tmp_path, milk=MILK, cows=ages))
+    read = read_table(profile.path, **profile.types[0].read)
+    for name, lost in (("age", 6), ("parity", 9)):
+        column = profile.column(name)
+        assert column is not None
+        assert (column.missing, int(read[name].isna().sum())) == (lost, lost), name
+        assert pd.to_numeric(read[name]).max() == column.maximum

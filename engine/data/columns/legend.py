@@ -136,8 +136,11 @@ def _of_the_only_one(loose: Mapping[str, str], columns: Sequence[ColumnProfile])
 _CODES = frozenset("-1 -9 -99 -999 -9999 7 8 9 77 88 99 777 888 999 7777 8888 9999".split())
 """What people write for a missing value; the words of a legend decide."""
 _NOT_THERE = re.compile(
-    r"(?:not?\b|un(?:known|clear|sure|available)|missing|n/?a\b|invalid|refus|fail|error|kein|nicht|unbekannt|fehl|\w*fehler|"
-    r"inconnu|non\b|pas\b|sin\b|desconocid)",
+    r"(?:not? (?:\w+ )?(?:done|known|measured|tested|available|applicable|recorded|asked|determined|assessed|reported|"
+    r"answered|given|taken|swab|sample|specimen|data|answer|response|result|value|info\w*|reading|measurement|record|test)\b|unknown|unavailable|missing|"
+    r"n/?a\b|invalid|refused(?:$| to (?:say|answer))|(?:\w+ )?error\b|keine? (?:angabe|daten|messung|probe|antwort|wert)|"
+    r"nicht (?:bekannt|gemessen|bestimmt|bestimmbar|erhoben|durchgef|untersucht|verf|beantwortet)|unbekannt|fehlend|fehlt|\w*fehler|inconnu|"
+    r"non (?:mesur|fait|connu|dispon|renseign)|desconocid|sin (?:dato|respuesta)|no (?:sabe|responde|disponible))",
     re.IGNORECASE,
 )
 
@@ -190,7 +193,8 @@ def explained(profiles: Sequence[Profile]) -> list[Profile]:
     for at, book in enumerate(profiles):
         rows: Rows = book.details.get("legend", [])
         for other, profile in enumerate(profiles):
-            if other == at or not (explains(rows, [c.name for c in profile.column_profiles]) or _spells_out(rows)):
+            of_columns = explains(rows, [c.name for c in profile.column_profiles])
+            if other == at or not (of_columns or _spells_out(rows)):
                 continue
             columns = with_legend(found[other].column_profiles, rows)
             if not any(2 * len(c.codes) > len(c.levels) and c.scale not in _MEASURED for c in columns):
@@ -198,6 +202,7 @@ def explained(profiles: Sequence[Profile]) -> list[Profile]:
             found[other] = found[other].model_copy(update={"column_profiles": columns})
             summary = f"Explains the columns of {profile.name}"
             details = {**book.details, "explains": profile.name}
-            update = {"types": [], "summary": summary, "warnings": [], "details": details}
-            found[at] = found[at].model_copy(update=update)
+            # A list of codes can still be joined or used to translate ids; what describes columns is no data.
+            update = {"types": [], "summary": summary, "warnings": []} if of_columns else {}
+            found[at] = found[at].model_copy(update={**update, "details": details})
     return found

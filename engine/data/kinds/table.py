@@ -50,6 +50,8 @@ def read_table(
         )  # fmt: skip
     written = [str(column) for column in frame.columns]
     frame.columns = [name.strip() for name in written]
+    if beside:  # before marks of missing values are looked for, which stand in these sheets, too
+        frame = with_sheets_beside(frame, path, beside, [] if isinstance(missing, dict) else missing)
     # pandas looks for a name as written, with its blanks, and passes over whole numbers of a workbook.
     book = magic == b"PK\x03\x04"
     marked = [one for one in frame.columns if isinstance(missing, dict) and one in missing]
@@ -72,8 +74,6 @@ def read_table(
             for column in frame.select_dtypes("float").columns:
                 if frame[column].notna().all() and (frame[column] % 1 == 0).all():
                     frame[column] = frame[column].astype("int64")
-    if beside:
-        frame = with_sheets_beside(frame, path, beside)
     for column in [] if numbers is None else numbers:
         if column not in frame.columns or frame[column].dtype != object:
             continue

@@ -72,7 +72,8 @@ def one_lists_the_other(data: Data) -> tuple[Data, list[str]] | None:
     if len(sheets) != 2 or len(data.sheets) != 2:
         return None
     for rows, listed in (sheets, sheets[::-1]):
-        for name in [column.name for column in listed.columns[:3]]:
+        # Rows are read only where each name may stand once.
+        for name in [c.name for c in listed.columns[:3] if c.distinct + c.missing == listed.profile.rows]:
             own = next((column.name for column in rows.columns if in_one(column.name) == in_one(name)), "")
             if not own or len(rows.frame()) < len(listed.frame()):
                 continue
