@@ -135,14 +135,18 @@ def _of_the_only_one(loose: Mapping[str, str], columns: Sequence[ColumnProfile])
 
 _CODES = frozenset("-1 -9 -99 -999 -9999 7 8 9 77 88 99 777 888 999 7777 8888 9999".split())
 """What people write for a missing value; the words of a legend decide."""
+_DONE = (
+    "done|known|measured|tested|available|applicable|recorded|asked|determined|assessed|reported|answered|given|taken|swab|"
+    r"sample|specimen|data|answer|response|result|value|info\w*|reading|measurement|record|test"
+)
 _NOT_THERE = re.compile(
-    r"(?:not? (?:\w+ )?(?:done|known|measured|tested|available|applicable|recorded|asked|determined|assessed|reported|"
-    r"answered|given|taken|swab|sample|specimen|data|answer|response|result|value|info\w*|reading|measurement|record|test)\b|unknown|unavailable|missing|"
-    r"n/?a\b|invalid|refused(?:$| to (?:say|answer))|(?:\w+ )?error\b|keine? (?:angabe|daten|messung|probe|antwort|wert)|"
-    r"nicht (?:bekannt|gemessen|bestimmt|bestimmbar|erhoben|durchgef|untersucht|verf|beantwortet)|unbekannt|fehlend|fehlt|\w*fehler|inconnu|"
+    rf"(?:not? (?:\w+ )?(?:{_DONE})\b|unknown|unavailable|missing|n/?a\b|invalid|refused(?:$| to (?:say|answer))|"
+    r"(?:\w+ )?error\b|keine? (?:angabe|daten|messung|probe|antwort|wert)|unbekannt|fehlend|fehlt|\w*fehler|"
+    r"nicht (?:bekannt|gemessen|bestimmt|bestimmbar|erhoben|durchgef|untersucht|verf|beantwortet)|inconnu|"
     r"non (?:mesur|fait|connu|dispon|renseign)|desconocid|sin (?:dato|respuesta)|no (?:sabe|responde|disponible))",
     re.IGNORECASE,
 )
+"""An absent value, and no level such as `not working` or `no pain`."""
 
 
 def called_missing(rows: Rows, frame: Frame) -> dict[str, dict[str, str]]:
