@@ -125,6 +125,7 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
         "AUC",
         "Cmax",
         "Tmax",
+        "drug in plasma",
         "half-life",
         "terminal half-life",
         "clearance",
