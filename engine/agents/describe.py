@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from engine.domain.profile import ColumnProfile, Profile, Structure
+from engine.domain.datatypes import DataType
+from engine.domain.profile import ColumnProfile, Profile, Structure, TypeGuess
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.tables.sheets import is_id
 
@@ -16,6 +17,9 @@ MOST_LEVELS = 15
 """So many values of a group are listed, the most frequent first."""
 MEASURED = frozenset({"number", "count"})
 """Scales of which the range is told: their values are no names of groups but what was measured in single rows."""
+FEW = 6
+"""So many names of samples are listed, and remarks of a column that is empty else."""
+MATRICES = frozenset({DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX})
 LONGEST = 60
 """Characters of a name or value that are shown."""
 
@@ -55,11 +59,15 @@ def without_levels(text: str, profiles: Iterable[Profile], question: str) -> str
 
 
 def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
-    kinds = ", ".join(guess.type.value for guess in profile.types) or "nothing that can be used"
+    kinds = ", ".join(map(_served, profile.types)) or "nothing that can be used"
     shape = f"{profile.rows_text or '?'} rows, {profile.columns or '?'} columns"
     yield f"File {quoted(profile.name)}: {shape}; can serve as {kinds}."
     if profile.sample_ids and len(profile.sample_ids) != profile.columns:
-        yield f"{len(profile.sample_ids)} samples or cells."
+        # Of a matrix they are names of columns; of a list of samples they name its rows, which stay here.
+        columns = profile.sample_ids[:FEW] if profile.types and profile.types[0].type in MATRICES else []
+        named = f", in the columns {', '.join(map(quoted, columns))}" if columns else ""
+        more = ", ..." if columns and len(profile.sample_ids) > FEW else ""
+        yield f"{len(profile.sample_ids)} samples or cells{named}{more}."
     if profile.feature_kind or profile.organism:
         yield f"Features: {profile.feature_kind or 'unknown names'}, {profile.organism or 'organism unknown'}."
     yield from (f"Rows: {line}" for line in _structure(profile.structure))
@@ -69,10 +77,22 @@ def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
         yield f"- and {more} further columns"
 
 
+def _served(guess: TypeGuess) -> str:
+    """Return what a file can serve as, with the column that names its rows then."""
+    index = guess.read.get("index_col")
+    return guess.type.value + (f" ({quoted(index)} is its index then)" if isinstance(index, str) else "")
+
+
+def _is_remark(column: ColumnProfile) -> bool:
+    """Say whether a column is empty but for a few remarks, which no analysis uses and an analyst reads."""
+    mostly_empty = column.missing > sum(column.levels.values())
+    return 0 < len(column.levels) <= FEW and mostly_empty and column.kind not in ("integer", "number")
+
+
 def _column(column: ColumnProfile, *, levels: bool) -> str:
     listed = column.order if set(column.order) == set(column.levels) else list(column.levels)
     parts: list[str] = [column.scale + (f" in {quoted(column.unit)}" if column.unit else "")]
-    if column.levels and not is_id(column) and column.scale not in MEASURED:
+    if column.levels and (_is_remark(column) or not is_id(column)) and column.scale not in MEASURED:
         shown = [
             f"{quoted(level)} ({n})" if (n := column.levels.get(level)) else quoted(level)
             for level in listed[:MOST_LEVELS]

@@ -34,7 +34,7 @@ from engine.toolbox.shelf import Shelf
 _log = logging.getLogger(__name__)
 MOST_CODE = 2
 """So many parts of a question may be answered by code."""
-SHOWN = 10
+SHOWN = 8
 """So many tools are shown with their parameters; others are asked for by name."""
 ROUNDS = 3
 """A reading may be given so many times: once, and anew after each list of what did not fit."""
@@ -56,6 +56,10 @@ class AskBack(Value):
 
     text: str
     choices: list[str] = []
+    taken: str = Field(
+        default="",
+        description="The answer that the reading you give rests on. Empty where none is honest: the plan then waits.",
+    )
 
 
 class ReadQuestion(ToldPlan):
@@ -128,7 +132,11 @@ class QuestionReader:
             said = err.message if not err.details.get("issues") else ""
             if refused is not None and said:
                 raise PlanError(said, advice=refused.advice, details=refused.details) from refused
-            faults.append(f"A model was asked to read the question too. {said or 'Its reading did not fit the data.'}")
+            unfit = said or f"Its reading did not fit: {' '.join(_issues(err))}"
+            faults.append(f"A model was asked to read the question too. {unfit}")
+            if refused is not None:  # without a plan nobody would see the fault
+                message = f"{refused.message} {faults[-1]}"
+                raise PlanError(message, advice=refused.advice, details=refused.details) from err
         except ModelUnavailable as err:
             faults.append(f"No model could read the question ({err.message}); it was read by rules alone.")
         return _made_or(made, refused)
@@ -190,7 +198,9 @@ class QuestionReader:
             PlanError: when the model says that nothing here answers the question, or no reading fits.
             ModelUnavailable: when no model gave an answer.
         """
-        shown = [self.registry.get(name) for name in dict.fromkeys(near) if name in self.registry][:SHOWN]
+        able = self.planner.able(profiles)
+        known_tools = [self.registry.get(name) for name in dict.fromkeys(near) if name in self.registry]
+        shown = [spec for spec in known_tools if able(spec)][:SHOWN]
         fixed = {
             "question": question,
             "before": _before(before),
@@ -198,26 +208,33 @@ class QuestionReader:
             "doubts": "\n".join(doubts),
         }
         issues = list(known)
-        for _ in range(ROUNDS):
-            read = self._ask(fixed, shown, issues, run_id)
+        offered = [*self.registry, *(self.shelf.offered() if self.shelf else [])]
+        left, looked = ROUNDS, False
+        while left:
+            read = self._ask(fixed, shown, [s for s in offered if able(s)], issues, run_id)
             if read.value.see and not _says_anything(read.value):
                 issues = [*known, *self._show(read.value.see, shown)]
+                left -= looked  # to look at tools once is no reading
+                looked = True
                 continue
+            left -= 1
             try:
                 told = self._with_code(read.value, question, profiles, run_id)
-                made = self.planner.plan_told(question, profiles, told)
+                made = self.planner.plan_told(question, profiles, told, last=not left)
             except PlanError as err:
-                issues = [str(issue) for issue in err.details.get("issues", [])]
-                issues = issues if self.levels else list(map(without_values, issues))
-                if not issues:
+                unfit = _issues(err)
+                if not (unfit or read.value.goals):  # the model itself says that nothing answers
                     raise
-                issues = [*known, *issues]
-                _log.info("A reading by %s did not fit: %s", read.model, "; ".join(issues))
+                unfit = unfit or [f"{err.message} {err.advice}".strip()]
+                _log.info("A reading by %s did not fit: %s", read.model, "; ".join(unfit))
+                if not self.levels:
+                    unfit = [without_levels(without_values(issue), profiles, question) for issue in unfit]
+                issues = [*known, *unfit]
                 continue
             written = [node.id for node in made.plan.nodes if self.registry.is_aside(node.tool)]
             plan = _told_by(made.plan, read, written, levels=self.levels)
             return PlanProposal(plan=plan, retrieved=made.retrieved)
-        raise PlanError("No reading of the model fits the data.", details={"issues": issues})
+        raise PlanError("No reading of the model fits the data.", details={"issues": issues[len(known) :]})
 
     def revise(self, ran: TaskDag, profiles: list[Profile], why: Sequence[str], *, run_id: str = "") -> PlanProposal:
         """Return the plan of another reading of a question, given what came of the plan that ran.
@@ -274,17 +291,23 @@ class QuestionReader:
         return read.model_copy(update={"goals": goals, "not_answered": left})
 
     def _ask(
-        self, fixed: dict[str, str], shown: list[ToolSpec], issues: list[str], run_id: str
+        self, fixed: dict[str, str], shown: list[ToolSpec], offered: list[ToolSpec], issues: list[str], run_id: str
     ) -> ModelAnswer[ReadQuestion]:
-        names, able = {spec.name for spec in shown}, [*self.registry, *(self.shelf.offered() if self.shelf else [])]
+        names = {spec.name for spec in shown}
         system, user = load_prompt("read_question").filled(
             **fixed,
             tools="\n\n".join(map(tool_text, shown)),
-            others=others_text(spec for spec in able if spec.name not in names and spec.runnable),
+            others=others_text(spec for spec in offered if spec.name not in names and spec.runnable),
             code=CODE if self.coder and self.shelf else NO_CODE,
             complaints="\n".join(issues),
         )
         return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
+
+
+def _issues(err: PlanError) -> list[str]:
+    """Return each thing that an error says to be wrong, as a sentence."""
+    listed = err.details.get("issues", [])
+    return [str(issue.get("message", issue)) if isinstance(issue, dict) else str(issue) for issue in listed]
 
 
 def _says_anything(read: ReadQuestion) -> bool:
@@ -324,10 +347,23 @@ def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[s
         f"The question was read by {read.model}; the plan was bound and checked by the same rules as without a model."
     )
     asked = [
-        OpenQuestion(id=f"reader_{at}", text=ask.text, why="The reader of the question asks it.", choices=ask.choices,
-                     proposed=ask.choices[0] if ask.choices else None)
-        for at, ask in enumerate(filter(None, [read.value.ask]))
-    ]  # fmt: skip
+        OpenQuestion(
+            id="reader_0",
+            text=ask.text,
+            why="The reader of the question asks it. To answer it, ask again with the answer in the question.",
+            choices=ask.choices,
+            proposed=ask.taken or None,
+            blocking=not ask.taken,
+        )
+        for ask in filter(None, [read.value.ask])
+    ]
+    # A run that approves itself passes over an open question: what the plan rests on is said among its limits.
+    warned += [
+        f"This rests on an answer that nobody gave: {question.text} Taken: {question.proposed}. If it is another, "
+        "ask again and say so."
+        for question in asked
+        if not question.blocking
+    ]
     sent = "names and ranges of columns" + (" and values of groups" if levels else "")
     left = f"What left this machine for it: the question, {sent}; no row."
     criteria = [*read.value.criteria, *(text for wanted in read.value.code for text in wanted.criteria)]

@@ -21,6 +21,7 @@ from engine.domain.report import InWords, Report
 ROUNDS = 3
 MOST_FINDINGS = 40
 MOST_SENTENCES = 4
+MOST_LIMITS = 15
 
 
 class CitedSentence(Value):
@@ -65,7 +66,7 @@ class AnswerWriter:
             system, user = load_prompt("write_answer").filled(
                 question=report.question,
                 answers="\n".join(told.values()),
-                caveats="\n".join(report.caveats),
+                caveats="\n".join(list(dict.fromkeys([*report.caveats, *report.limitations]))[:MOST_LIMITS]),
                 complaints="\n".join(issues),
             )
             asked = self.models.ask(

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -80,7 +80,19 @@ def correction(problems: tuple[str, ...], schema: Mapping[str, Any] | None) -> s
 
 def instruction(schema: Mapping[str, Any]) -> str:
     """Return what a model is told of the form of its answer where its server does not see to it."""
-    return f"Answer with one JSON value that fits this JSON Schema, and with nothing else:\n{json.dumps(schema)}"
+    return f"Answer with one JSON value that fits this JSON Schema, and with nothing else:\n{_short(schema)}"
+
+
+def _short(schema: Mapping[str, Any]) -> str:
+    """Return a schema as text without titles, which say a second time what a part is called."""
+
+    def bare(part: Any) -> Any:
+        if isinstance(part, Mapping):
+            named = cast(Mapping[str, Any], part)
+            return {k: bare(v) for k, v in named.items() if not (k == "title" and isinstance(v, str))}
+        return [bare(one) for one in cast(list[Any], part)] if isinstance(part, list) else part
+
+    return json.dumps(bare(schema))
 
 
 def _values(text: str) -> Iterator[tuple[Any, str]]:

@@ -20,9 +20,11 @@ import functools
 import itertools
 from collections.abc import Callable, Sequence
 
+from engine.domain.datatypes import DataType
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
+from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError, PlanError
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.choose import Embed, Wording, probabilities
@@ -39,6 +41,7 @@ from engine.planning.formulas.first_end import with_first_end
 from engine.planning.formulas.sides import with_sides
 from engine.planning.formulas.views import with_list_as_set, with_spans, with_subjects
 from engine.planning.making.assemble import Assembler
+from engine.planning.making.builder import StepBuilder
 from engine.planning.making.finish import PlanProposal, doubts_of, finished
 from engine.planning.making.joined import joined, joins, joins_first, on_the_joined, one_lists_the_other, spans
 from engine.planning.naming.german import in_english
@@ -128,19 +131,40 @@ class Planner:
         return [{one.analysis.id: one.probability for one in every if one.bound is not None} for every in several]
 
     def plan_told(
-        self, question: str, profiles: list[Profile], told: ToldPlan, chosen: Choices | None = None
+        self,
+        question: str,
+        profiles: list[Profile],
+        told: ToldPlan,
+        chosen: Choices | None = None,
+        *,
+        last: bool = False,
     ) -> PlanProposal:
         """Return the plan of goals that somebody else has read from the question (see `engine.planning.told`).
 
-        What a person has chosen (tool -> parameter -> value) goes before what was told.
+        What a person has chosen (tool -> parameter -> value) goes before what was told. Where it is the `last` telling,
+        settings that do not fit are left out, and the plan says so.
 
         Raises:
             PlanError: where a goal does not fit catalogue or data; `details["issues"]` lists what is wrong.
             DataError: when none of the files can be used.
         """
         question = " ".join(question.split())
-        plan = plan_told(question, profiles, self._data(profiles), told, self._catalogue, self._assembler, chosen or {})
+        given = (question, profiles, self._data(profiles), told, self._catalogue, self._assembler, chosen or {})
+        plan = plan_told(*given, last=last)
         return PlanProposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
+
+    def able(self, profiles: list[Profile]) -> Callable[[ToolSpec], bool]:
+        """Return what says whether the files, or steps from them, give a tool all that it cannot do without."""
+        data = Data.of(profiles)
+        with contextlib.suppress(EngineError):
+            data = self._data(profiles)
+        builder = StepBuilder(self._catalogue.registry, data)
+        can: dict[DataType, bool] = {}
+
+        def has(wanted: DataType) -> bool:
+            return can[wanted] if wanted in can else can.setdefault(wanted, builder.can_make(wanted))
+
+        return lambda spec: all(port.optional or has(port.type) for port in spec.inputs)
 
     def suggest(self, profiles: list[Profile], previous: TaskDag | None = None, *, wanted: int = 3) -> list[str]:
         """Return questions that these files (and the plan before) let plan as they stand: nothing is asked, nothing left out."""

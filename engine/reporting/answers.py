@@ -324,7 +324,10 @@ def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
         more = len(missing) - MOST_CAVEATS + 1
         return [*missing[: MOST_CAVEATS - 1], f"{more} more things were not done or not answered; see the details."]
     general = [w for w in (view.plan.warnings if view.plan else []) if not _of_file(w, view)]
-    found = [*missing, *general, *_of_steps(view, answers), *_of_data(view, answers)]
+    # How a file as a whole is read comes after what is known of the columns that the answer rests on.
+    whole = [w for w in general if any(w.startswith(f"{profile.name} ") for profile in view.profiles)]
+    general = [w for w in general if w not in whole]
+    found = [*missing, *general, *_of_steps(view, answers), *_of_data(view, answers), *whole]
     return [text for text in dict.fromkeys(" ".join(text.split()) for text in found) if text][:MOST_CAVEATS]
 
 
@@ -347,9 +350,19 @@ def _of_steps(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
 
 
 def _of_data(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
-    """Yield the warnings on files that name a column which an answering step reads."""
+    """Yield the warnings on files that name a column which an answering step, or one before it, reads."""
     known = {column.name for profile in view.profiles for column in profile.column_profiles}
-    read = {text for answer in answers for text in _texts(view.results[answer.node].params.values())}
+    waiting, read, seen = [answer.node for answer in answers], set[str](), set[str]()
+    while waiting:
+        id_ = waiting.pop()
+        node, result = view.plan.node(id_) if view.plan else None, view.results.get(id_)
+        if node is None or result is None or id_ in seen:
+            continue
+        seen.add(id_)
+        texts = [*_texts(result.params.values())]
+        # What a column is computed of limits what is found of it.
+        read.update(texts, *(re.findall(r"`([^`]+)`", text) for text in texts))
+        waiting += node.upstream()
     told = [warning for warning in (view.plan.warnings if view.plan else []) if _of_file(warning, view)]
     told += [w if profile.name in w else f"{profile.name}: {w}" for profile in view.profiles for w in profile.warnings]
     yield from (text for text in told if any(_holds(text.partition(": ")[2], name) for name in known & read))

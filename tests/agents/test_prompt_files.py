@@ -19,15 +19,15 @@ REVIEWED = {
     "plan_hypotheses": "9cc7c95383ec",
     "rank_tools": "bec3f00558ce",
     "read_claims": "164251048149",
-    "read_question": "6cb1eee864e3",
+    "read_question": "3fb16d15ab6d",
     "review_hypotheses": "228691ccfa67",
     "review_run": "4e6966811de3",
     "rewrite_hypothesis": "644ca54abcc9",
     "route_task": "32abd572a7fb",
     "shorten_talk": "130ba8b10165",
     "sum_up_round": "09e65a249971",
-    "write_answer": "19b28922f222",
-    "write_code": "dc4ceec35f48",
+    "write_answer": "e17e8e263a05",
+    "write_code": "d7253d05cc02",
 }
 """Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
 

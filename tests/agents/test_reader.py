@@ -255,3 +255,62 @@ def test_what_a_legend_says_is_told_and_its_codes_only_with_consent(tmp_path):
     assert 'by a legend "0" for "before washing", "1" for "since"' in text
     assert 'called "ward of admission" by a legend' in text
     assert "before washing" not in files_text([profile_file(path)], levels=False)
+
+
+def test_what_a_guard_refuses_goes_back_too(profile):
+    rows = {"goals": [{"analysis": "filter_rows", "tool": "filter_rows"}]}
+    models, plan = read(profile, rows, FIT)
+    plan()
+    assert "The question does not say which rows to keep." in models.asked[1]
+
+
+def test_a_refused_setting_is_given_up_at_last_and_said(profile):
+    goal = FIT["goals"][0]
+    wrong = FIT | {"goals": [goal | {"params": goal["params"] | {"top_n": 5}}]}
+    models, plan = read(profile, *[wrong] * ROUNDS)
+    made = plan()
+    assert "has no parameter 'top_n' (it has " in models.asked[1]
+    assert any("top_n = 5" in warning for warning in made.warnings)
+
+
+def test_a_look_at_tools_costs_no_reading(profile):
+    models, plan = read(profile, {"see": ["correlation"]}, *[MISFIT] * (ROUNDS - 1), FIT)
+    plan()
+    assert len(models.asked) == ROUNDS + 1
+
+
+def test_an_answer_that_the_reading_takes_for_granted_is_a_limit_of_it(profile):
+    _, plan = read(profile, FIT | {"ask": {"text": "Fresh or dry?", "choices": ["fresh", "dry"], "taken": "dry"}})
+    made = plan()
+    assert any("Fresh or dry? Taken: dry." in warning for warning in made.warnings)
+    assert not made.unanswered()
+
+
+def test_a_question_that_no_answer_is_honest_for_stops_the_plan(profile):
+    _, plan = read(profile, FIT | {"ask": {"text": "Fresh or dry?", "choices": ["fresh", "dry"]}})
+    (asked,) = plan().unanswered()
+    assert asked.text == "Fresh or dry?"
+
+
+def test_why_no_reading_fitted_is_told_with_what_the_rules_refuse(profile):
+    _, _, plan = unless_sure(profile, refusing, *[MISFIT] * ROUNDS)
+    with pytest.raises(PlanError, match=r"The rules know nothing.*there is no column 'size'"):
+        plan()
+
+
+def test_tools_for_which_the_files_hold_nothing_are_not_shown(profile):
+    models, plan = read(profile, FIT, near=("sc_markers", "compare_groups"))
+    plan()
+    assert "sc_markers" not in models.asked[0]
+    assert "correlation" in models.asked[0]
+
+
+def test_remarks_of_a_column_that_is_empty_else_are_told_with_consent_and_its_index_always(tmp_path):
+    path = tmp_path / "layout.csv"
+    rows = [f"w{n},{'wt' if n % 2 else 'ko'},{'no cells added?' if n == 3 else ''}" for n in range(24)]
+    path.write_text("well,strain,note\n" + "\n".join(rows) + "\n")
+    profile = profile_file(path)
+    assert "no cells added?" in files_text([profile])
+    assert "no cells added?" not in files_text([profile], levels=False)
+    assert 'sample_sheet ("well" is its index then)' in files_text([profile], levels=False)
+    assert "w7" not in files_text([profile])

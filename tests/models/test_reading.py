@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
-from engine.models.reading import correction, json_schema, read
+from engine.models.reading import correction, instruction, json_schema, read
 
 
 class Choice(BaseModel):
@@ -83,3 +83,12 @@ def test_no_text_crashes_the_reader(text):
 def test_the_answer_is_found_or_refused_between_any_signs(before, after):
     found = read(f"{before} {RIGHT} {after}", Choice)
     assert found.problems or found.data == Choice(tool="deseq2", sure=0.9)
+
+
+def test_the_form_is_told_without_titles_but_with_a_part_that_is_called_title():
+    class Piece(BaseModel):
+        title: str
+
+    told = json.loads(instruction(Piece.model_json_schema()).partition("\n")[2])
+    assert told["properties"] == {"title": {"type": "string"}}
+    assert "title" not in told

@@ -125,3 +125,104 @@ def test_an_analysis_that_the_data_do_not_meet_is_sent_back(tmp_path):
 def test_nothing_to_answer_is_said_in_the_words_that_were_told(planned):
     with pytest.raises(PlanError, match="No file holds sequences"):
         planned(ToldPlan(not_answered=["No file holds sequences."]))
+
+
+def test_goals_that_differ_by_their_rows_or_settings_only_are_all_planned(planned):
+    tall = GOAL.model_copy(update={"rows": [ToldRows(column="height", op=">=", values=[55])]})
+    turned = GOAL.model_copy(update={"params": {**GOAL.params, "test": "welch_t"}})
+    plan = planned(ToldPlan(goals=[GOAL, tall, turned, GOAL]))
+    conditions = {f"{n.id}.filtered": n.params["condition"] for n in plan.nodes if n.tool == "filter_rows"}
+    answers = [n for n in plan.nodes if n.priority == 2]
+    assert [conditions[n.inputs["table"]] for n in answers] == ["`height` < 55", "`height` >= 55", "`height` < 55"]
+    assert len({n.name for n in answers}) >= 2
+
+
+def test_a_goal_about_all_rows_is_not_taken_for_one_about_some(planned):
+    plan = planned(ToldPlan(goals=[GOAL, GOAL.model_copy(update={"rows": []})]))
+    answers = [n for n in plan.nodes if n.priority == 2]
+    assert [n.inputs["table"].startswith("data:") for n in answers] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"sort_by": "growth", "order": "descending", "top_n": 5},
+        {"condition": "`height` > 50", "sort_by": "growth", "top_n": 5},
+        {"condition": "`height` > 50"},
+    ],
+)
+def test_rows_that_are_told_by_order_or_condition_need_no_words(planned, params):
+    plan = planned(ToldPlan(goals=[ToldGoal(analysis="filter_rows", tool="filter_rows", params=params)]))
+    (node,) = plan.nodes
+    assert params.items() <= node.params.items()
+
+
+def two_files(tmp_path, *, same="sample"):
+    wells = [f"s{n % 8},{gene},{20 + n % 3 + 0.1 * n}" for n in range(16) for gene in ("IL6", "ACTB")]
+    (tmp_path / "wells.csv").write_text("sample,target,signal\n" + "\n".join(wells) + "\n")
+    listed = [f"s{n},{'lps' if n % 2 else 'none'}" for n in range(8)]
+    (tmp_path / "samples.csv").write_text(f"{same},drug\n" + "\n".join(listed) + "\n")
+    return [profile_file(tmp_path / name) for name in ("wells.csv", "samples.csv")]
+
+
+BOTH = ToldGoal(
+    analysis="compare_groups",
+    tool="compare_groups",
+    params={"value": "log_signal", "group": "drug", "treated": "lps", "control": "none"},
+    rows=[ToldRows(column="target", values=["IL6"])],
+)
+LOG = ToldColumn(name="log_signal", formula="log2(signal)")
+
+
+def test_a_goal_about_columns_of_two_files_joins_them_and_others_keep_theirs(tmp_path):
+    counted = ToldGoal(analysis="describe_table", tool="summarize_table", params={"columns": ["drug"]})
+    plan = (
+        Planner(builtin_tools())
+        .plan_told("Does lps raise IL6?", two_files(tmp_path), ToldPlan(goals=[BOTH, counted], columns=[LOG]))
+        .plan
+    )
+    (join,) = [n for n in plan.nodes if n.tool == "join_tables"]
+    answer, beside = (next(n for n in plan.nodes if n.tool == name) for name in ("compare_groups", "summarize_table"))
+    assert sorted(join.inputs.values()) == ["data:samples.csv", "data:wells.csv"]
+    assert answer.id in plan.descendants(join.id)
+    assert beside.inputs == {"table": "data:samples.csv"}
+
+
+def test_files_that_do_not_belong_together_are_not_joined_and_it_is_said(tmp_path):
+    with pytest.raises(PlanError) as raised:
+        Planner(builtin_tools()).plan_told(
+            "Does lps raise IL6?", two_files(tmp_path, same="name"), ToldPlan(goals=[BOTH], columns=[LOG])
+        )
+    (issue,) = raised.value.details["issues"]
+    assert "'signal', 'target' of wells.csv and 'drug' of samples.csv" in issue
+    assert "cannot be joined" in issue
+
+
+def test_at_last_a_setting_that_does_not_fit_is_left_out_and_said(planned, tmp_path_factory):
+    profile = profile_file(write_growth(tmp_path_factory.mktemp("last") / "growth.csv"))
+    told = changed(params={**GOAL.params, "top_n": 3, "test": "anova2"})
+    with pytest.raises(PlanError, match="has no parameter 'top_n'"):
+        planned(told)
+    plan = Planner(builtin_tools()).plan_told(QUESTION, [profile], told, last=True).plan
+    assert [text for text in plan.warnings if "top_n = 3" in text]
+    assert [text for text in plan.warnings if "test = 'anova2'" in text]
+    named = changed(params={"outcome": "growth", "group": "treatment"})  # what is measured is no setting to give up
+    with pytest.raises(PlanError, match="has no parameter 'outcome'"):
+        Planner(builtin_tools()).plan_told(QUESTION, [profile], named, last=True)
+
+
+def test_every_formula_that_cannot_be_computed_is_named(planned):
+    columns = [ToldColumn(name="x", formula="growth + sort(height)"), ToldColumn(name="y", formula="log2(treatment)")]
+    with pytest.raises(PlanError) as raised:
+        planned(ToldPlan(goals=[GOAL], columns=columns))
+    assert len(raised.value.details["issues"]) == 2
+
+
+def test_the_same_rows_are_kept_of_the_table_that_has_the_columns_of_each_goal(planned):
+    tall = ToldColumn(name="tall", formula="if_else(`height` > 50, 'tall', 'short')")
+    second = {"value": "growth", "group": "tall", "treated": "tall", "control": "short"}
+    plan = planned(ToldPlan(goals=[GOAL, GOAL.model_copy(update={"params": second})], columns=[tall]))
+    (made,) = [n for n in plan.nodes if n.tool == "derive_column"]
+    answers = {n.params["group"]: n.id for n in plan.nodes if n.priority == 2}
+    assert answers["tall"] in plan.descendants(made.id)
+    assert answers["treatment"] not in plan.descendants(made.id)

@@ -198,3 +198,37 @@ def test_row_that_breaks_the_condition_is_caught(tmp_path):
 )
 def test_a_p_value_is_not_rounded_across_five_per_cent(p, text):
     assert format_p(p) == text
+
+
+VISITS = pd.DataFrame({"month": ["2023-01", "2023-03", None], "seen": ["2023-01-31", "2023-03-01", "2023-04-01"],
+                       "dose": [1, 2, 3], "arm": ["a", "b", "a"]})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("formula", "values"),
+    [
+        ("days_between('2023-01-01', seen)", [30, 59, 90]),
+        ("days_between(join(month, '-01', ''), seen)", [30, 0, None]),
+        ("days_between('2023-01-01', join(month, '-01', ''))", [0, 59, None]),
+        ("if_else(arm == 'a', 12, 0) + if_else(dose > 2, 1, 0)", [12, 0, 13]),
+        ("join('no', dose)", ["no / 1", "no / 2", "no / 3"]),
+    ],
+)
+def test_formulas_take_literals_where_they_take_columns(formula, values):
+    found = derive_column(VISITS, name="new", expression=formula)["derived"]["new"]
+    assert [None if pd.isna(value) else value for value in found] == values
+
+
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        ("days_between(seen)", r"days_between in .* takes two columns of dates, or a column and a date in quotes"),
+        ("days_between('2023-01-01', '2023-02-01')", r"days_between in .* takes two columns of dates"),
+        ("days_between('1.1.23', seen)", "years of two digits"),
+        ("sort(dose)", r"'sort' in .* is no function .* expected one of: .*days_between"),
+        ("contains(arm, dose)", r"contains in .* takes a column and a text in quotes"),
+    ],
+)
+def test_a_function_that_is_used_wrongly_says_what_it_takes(formula, says):
+    with pytest.raises(ValueError, match=says):
+        derive_column(VISITS, name="new", expression=formula)

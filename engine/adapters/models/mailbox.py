@@ -222,8 +222,10 @@ def _readable(body: dict[str, Any]) -> str:
         if message.get("tool_calls"):
             parts.append(f"```json\n{json.dumps(message['tool_calls'], ensure_ascii=False, indent=1)}\n```")
     for title, key in (("Tools", "tools"), ("Form of the answer", "response_format")):
-        if body.get(key):
-            parts.append(f"## {title}\n\n```json\n{json.dumps(body[key], ensure_ascii=False, indent=1)}\n```")
+        # Where the instructions tell the form already, reading it twice only costs time.
+        told = key == "response_format" and any("JSON Schema" in part for part in parts)
+        if body.get(key) and not told:
+            parts.append(f"## {title}\n\n```json\n{json.dumps(body[key], ensure_ascii=False)}\n```")
     return "\n\n".join(parts) + "\n"
 
 

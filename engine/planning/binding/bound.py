@@ -32,6 +32,8 @@ class Bound:
     questions: list[OpenQuestion] = field(default_factory=list)
     told: str = ""
     """Of one of several steps that differ by their rows only: which rows."""
+    exact: bool = False
+    """Whether somebody told all of it, so that a step with other rows or more settings is not the same one."""
 
     @property
     def sheet(self) -> Sheet | None:

@@ -174,7 +174,7 @@ def fill_order(bound: Bound, reading: Reading, data: Data) -> None:
         PlanError: when some rows are asked for but not by which column, or a summary of some rows only.
     """
     names = {p.role: p.name for p in bound.spec.params if p.role in ("sort", "by")}
-    if "sort" not in names:
+    if "sort" not in names or not reading.question:  # without words what was told stands
         return
     for name in (*names.values(), "order", "top_n", "aggregate"):
         bound.params.pop(name, None)

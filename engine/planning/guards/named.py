@@ -19,7 +19,8 @@ def rows_named(case: Case) -> None:
     """Settle the order of rows, and refuse to choose rows when the words do not say which."""
     fill_order(case.bound, case.reading, case.data)
     ordered = case.bound.of_role("sort")
-    if not case.bound.rows and not ordered:
+    told = any(case.bound.params.get(param.name) for param in case.bound.spec.params if param.role == "rows")
+    if not case.bound.rows and not ordered and not told:
         names = ", ".join(c.name for c in case.data.columns()[:12])
         raise PlanError(
             "The question does not say which rows to keep.",

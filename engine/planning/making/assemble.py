@@ -123,7 +123,7 @@ class Assembler:
                 raise missing([sheet.profile for sheet in made.data.sheets], bound.spec, port.type)
             raise unbound(analysis, bound, made.reading, made.data)
         ask_values(bound)
-        if not bound.told and (same := self._planned(bound, made, priority)):
+        if not (bound.told or bound.exact) and (same := self._planned(bound, made, priority)):
             return same
         made.open.append(bound.spec.name)
         inputs = {**_wired(bound, made), **self._rows_first(bound, made)}
@@ -256,10 +256,10 @@ class Assembler:
         if not text:
             return {port.name: made_of} if made_of else {}
         output = step.outputs[0].name
-        for node in made.builder.nodes:
-            if node.tool == step.name and node.params.get(param) == text:
-                return {port.name: f"{node.id}.{output}"}
         inputs = {step.inputs[0].name: made_of or made.builder.use(sheet, DataType.TABLE)} if sheet else {}
+        for node in made.builder.nodes:  # the same rows of another table lack the columns that were made for this one
+            if node.tool == step.name and node.params.get(param) == text and (not inputs or node.inputs == inputs):
+                return {port.name: f"{node.id}.{output}"}
         why = ["The question is about these rows only."]
         kept = made.builder.add(step, {param: text}, inputs=inputs, reasons=why)
         return {port.name: f"{kept}.{output}"}
@@ -350,4 +350,5 @@ def _in_other_words(split: ParamSpec, value: str, params: Mapping[str, object]) 
 def _title(bound: Bound) -> str:
     sides = [p.name for role in ("interest", "reference") for p in bound.spec.params if p.role == role]
     levels = [bound.params.get(name) for name in sides]
-    return f"{bound.spec.title}: {levels[0]} against {levels[1]}" if len(levels) == 2 and all(levels) else ""
+    where = f", {bound.told}" if bound.exact and bound.told else ""
+    return f"{bound.spec.title}: {levels[0]} against {levels[1]}{where}" if len(levels) == 2 and all(levels) else ""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from engine.domain.profile import ColumnProfile
@@ -23,19 +23,43 @@ SHOWN = 12
 _HAS = "; it has "
 
 
-def require_told(told: ToldPlan, question: str, data: Data, catalogue: Catalogue) -> None:
+def without_misfits(told: ToldPlan, catalogue: Catalogue) -> tuple[ToldPlan, list[str]]:
+    """Return the goals without settings that their tools have not or do not take so, and a sentence for each.
+
+    What names columns, levels, rows or a formula decides what is answered, and is never given up: of a setting that a
+    tool has not, only a number or a yes or no is none of these for sure.
+    """
+    goals, left = list[ToldGoal](), list[str]()
+    for goal in told.goals:
+        spec = catalogue.registry.get(goal.tool) if goal.tool in catalogue.registry else None
+        misfits = {name: value for name, value in goal.params.items() if spec and _misfits(spec.param(name), value)}
+        kept = {name: value for name, value in goal.params.items() if name not in misfits}
+        goals.append(goal.model_copy(update={"params": kept}))
+        left += [f"The reader of the question wanted {name} = {value!r} for {goal.tool}, which it does not take; it is left out."
+                 for name, value in misfits.items()]  # fmt: skip
+    return told.model_copy(update={"goals": goals}), left
+
+
+def _misfits(param: ParamSpec | None, value: Any) -> bool:
+    if param is None:
+        return isinstance(value, int | float)
+    setting = param.kind not in ("column", "columns", "level") and not (param.role or param.of or param.required)
+    return setting and value not in (None, "", []) and bool(param_problem(param, value))
+
+
+def require_told(told: ToldPlan, question: str, seen: Sequence[Data], catalogue: Catalogue) -> None:
     """Refuse goals that name what is not there.
 
     Args:
         told: the goals.
         question: what was asked, whose words they quote.
-        data: the files, with the columns that are to be computed.
+        seen: the data that each goal is about, with the columns that are to be computed.
         catalogue: what can be asked and done.
 
     Raises:
         PlanError: its `details["issues"]` has a sentence for each thing that is wrong.
     """
-    issues = [issue for goal in told.goals for issue in _of_goal(goal, data, catalogue)]
+    issues = [issue for goal, data in zip(told.goals, seen, strict=True) for issue in _of_goal(goal, data, catalogue)]
     if not told.goals and not told.not_answered:
         issues.append("There is no goal and nothing that is said not to be answered; give one or the other.")
     said = " ".join(question.split()).lower()

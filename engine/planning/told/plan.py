@@ -5,36 +5,32 @@
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from engine.data.columns.column import profile_column
-from engine.data.structure.rows import look
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
 from engine.planning.binding.bind import bind
 from engine.planning.binding.conditions import holds, in_words
+from engine.planning.binding.rows import condition
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.score import Candidate
-from engine.planning.formulas.views import view
 from engine.planning.making.assemble import Assembler
 from engine.planning.making.finish import finished
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.reading import Choices, Reading, Request, Restriction
-from engine.planning.tables.sheets import Data, Made
+from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
-from engine.planning.told.check import level_text, require_told
-from engine.planning.told.goals import ToldColumn, ToldGoal, ToldPlan
+from engine.planning.told.check import level_text, require_told, without_misfits
+from engine.planning.told.goals import ToldGoal, ToldPlan
+from engine.planning.told.together import seen_by
 from engine.text.tokens import Token, tokens
 from engine.toolbox.analyses import Analysis
-from engine.toolbox.tables.expressions import evaluate_expression
+from engine.toolbox.tables.handling import condition_in_words
 from engine.toolbox.written import WRITTEN
-
-_NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]+`|[^\W\d]\w*")
-"""Texts, which stay as they are, and what may name a column."""
 
 
 def plan_told(
@@ -45,6 +41,8 @@ def plan_told(
     catalogue: Catalogue,
     assembler: Assembler,
     chosen: Choices,
+    *,
+    last: bool = False,
 ) -> TaskDag:
     """Return the plan of goals that were told.
 
@@ -56,66 +54,37 @@ def plan_told(
         catalogue: what can be asked and done.
         assembler: adds the steps.
         chosen: tool -> parameter -> value that a person chose in place of what was told.
+        last: whether nothing can be put right any more: settings that do not fit are left out then, and the plan says so.
 
     Raises:
         PlanError: where a goal does not fit catalogue or data; `details["issues"]` says each thing that is wrong.
     """
-    data = with_columns(data, told.columns)
-    require_told(told, question, data, catalogue)
-    if not told.goals:
-        raise PlanError(" ".join(told.not_answered))
-    goals = [_candidate(_as_chosen(goal, chosen, catalogue), data, catalogue) for goal in told.goals]
-    if unfit := list(_unfit(goals)):
-        raise PlanError(f"The goals that were told do not fit: {unfit[0]}", details={"issues": unfit})
+    told, left = without_misfits(told, catalogue) if last else (told, [])
     # Bound without the question's words: whoever told the goals has read them, and a second reading would contradict.
     silent = replace(_silent([]), chosen=chosen)
     made = assembler.begin(silent, data, functools.partial(near, silent, data, catalogue.embed))
-    assembler.answer_all(goals, made)
+    told, seen = seen_by(told, data, catalogue, made)
+    require_told(told, question, seen, catalogue)
+    if not told.goals:
+        raise PlanError(" ".join(told.not_answered))
+    every = [
+        (_candidate(_as_chosen(goal, chosen, catalogue), own, catalogue), own)
+        for goal, own in zip(told.goals, seen, strict=True)
+    ]
+    goals = [goal for goal, _ in every]
+    _told_apart(every)
+    if unfit := list(_unfit(goals)):
+        raise PlanError(f"The goals that were told do not fit: {unfit[0]}", details={"issues": unfit})
+    for _, several in itertools.groupby(every, lambda pair: id(pair[1])):
+        together = list(several)
+        made.data = made.builder.data = own = together[0][1]
+        made.near = functools.partial(near, silent, own, catalogue.embed)
+        assembler.answer_all([goal for goal, _ in together], made)
     made.not_answered += told.not_answered
+    made.warnings += left
     made.reading = _as_quoted(question, told)
     plan = finished(catalogue, goals, goals, made, profiles, told=True)
     return plan.model_copy(update={"told": told.model_dump(mode="json", exclude_defaults=True)})
-
-
-def with_columns(data: Data, columns: Iterable[ToldColumn]) -> Data:
-    """Return the data with columns that steps will compute, each in the file that has most of what its formula names.
-
-    Raises:
-        PlanError: when a formula cannot be computed; the message says why.
-    """
-    import pandas as pd
-
-    formulas = dict[str, str]()
-    for told in columns:
-        item = told.model_copy(update={"formula": _from_the_file(told.formula, formulas)})
-        formulas[item.name] = item.formula
-        home = data.home([column.name for column in data.columns() if column.name in item.formula])
-        if home is None:
-            continue
-        frame = home.frame()
-        try:
-            values = pd.Series(evaluate_expression(item.formula, frame), index=frame.index)
-        except (ValueError, TypeError) as err:
-            message = f"The column {item.name!r} cannot be computed: {err}"
-            raise PlanError(message, details={"issues": [message]}) from err
-        frame = frame.assign(**{item.name: values})
-        others = [column for column in home.columns if column.name != item.name]
-        computed = look(frame, [*others, profile_column(item.name, values)])[0][-1]
-        made = Made(item.name, item.formula, item.why or "The question is about a column that is computed first.")
-        shown = view(home, [*others, computed], home.structure.repeated, made)
-        shown = replace(shown, rows=frame)
-        data = Data([shown if sheet is home else sheet for sheet in data.sheets])
-    return data
-
-
-def _from_the_file(formula: str, earlier: Mapping[str, str]) -> str:
-    """Return a formula in columns of the file alone: each step computes one column, and only those that are used are made."""
-
-    def whole(match: re.Match[str]) -> str:
-        known = earlier.get(match[0].strip("`"))
-        return match[0] if known is None else f"({known})"
-
-    return _NAMES.sub(whole, formula)
 
 
 def _as_chosen(goal: ToldGoal, chosen: Choices, catalogue: Catalogue) -> ToldGoal:
@@ -136,6 +105,8 @@ def _candidate(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Candidate:
     reading = _silent(name for name in named if name)
     bound = bind(spec, reading, data, given=given, needs=analysis.needs)
     bound.wired = {name: sheet for name, file in goal.files.items() for sheet in data.sheets if sheet.name == file}
+    bound.sheets |= bound.wired
+    bound.exact = True
     bound.rows = [
         Restriction(row.column, row.op, tuple(map(level_text, row.values)), 0, -1, sure=True) for row in goal.rows
     ]
@@ -143,6 +114,17 @@ def _candidate(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Candidate:
     unmet = tuple(name for name in (*analysis.when, *spec.when) if not name.startswith(("said:", "not_said:")))
     unmet = tuple(name for name in unmet if not holds(name, bound, reading))
     return Candidate(analysis, 1.0, 1.0, bound, unmet=unmet)
+
+
+def _told_apart(every: Sequence[tuple[Candidate, Data]]) -> None:
+    """Say of goals that differ by their rows only which rows each is about."""
+    bounds = [(goal.bound, data) for goal, data in every if goal.bound is not None]
+    for bound, data in bounds:
+        if any(
+            b is not bound and (b.spec, b.params) == (bound.spec, bound.params) and b.rows != bound.rows
+            for b, _ in bounds
+        ):
+            bound.told = condition_in_words(condition(bound.rows, data)) or "all rows"
 
 
 def _of_its_own(spec: ToolSpec) -> Analysis:

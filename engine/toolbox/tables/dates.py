@@ -30,7 +30,7 @@ def date_values(column, name, beside=None):
     if pd.api.types.is_numeric_dtype(column) and column.notna().any():
         raise ValueError(f"Column {name!r} holds numbers, not dates (for example {column.dropna().iloc[0]}); expected "
                          "dates such as 2021-03-31.")  # fmt: skip
-    texts = column.map(lambda v: None if v is None or v != v else str(v).strip() or None)
+    texts = column.map(lambda v: None if pd.isna(v) else str(v).strip() or None)
     forms = {"year-month-day": r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[ T](\d{1,2}):(\d\d)(?::\d\d(?:\.\d+)?)?Z?)?",
              "dotted": r"(\d{1,2})\.(\d{1,2})\.(\d{4})", "slashed": r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})"}  # fmt: skip
     found, parts = {}, {}

@@ -34,6 +34,11 @@ def apply_function(name, arguments, text):
     numeric = {"log2": np.log2, "log10": np.log10, "log": np.log, "ln": np.log, "sqrt": np.sqrt, "abs": np.abs,
                "exp": np.exp, "round": np.round, "floor": np.floor, "ceil": np.ceil, "log1p": np.log1p}  # fmt: skip
     textual = ("contains", "startswith", "endswith")
+    index = next((part.index for part in arguments if isinstance(part, pd.Series)), None)
+
+    def as_column(value, name):
+        return value if isinstance(value, pd.Series) else pd.Series([value] * len(index), index=index, name=name)
+
     if name in ("is_missing", "isna", "isnull", "notna", "notnull") and len(arguments) == 1:
         missing = pd.Series(arguments[0]).isna().astype("boolean")
         return ~missing if name.startswith("not") else missing
@@ -45,22 +50,30 @@ def apply_function(name, arguments, text):
         return (getattr(column.str, name)(arguments[1]) if found is None else found).astype("boolean")
     if name == "if_else" and len(arguments) == 3 and isinstance(arguments[0], pd.Series):
         chosen = pd.Series(np.where(arguments[0].fillna(False).astype(bool), arguments[1], arguments[2]), dtype=object)
-        return chosen.set_axis(arguments[0].index).where(arguments[0].notna())
-    if name == "days_between" and len(arguments) == 2 and all(isinstance(part, pd.Series) for part in arguments):
-        return days_between(*arguments)
-    if name == "join" and len(arguments) == 2:
-        first, second = (pd.Series(column).astype("string") for column in arguments)
-        return (first.str.removesuffix(".0") + " / " + second.str.removesuffix(".0")).astype(object)
+        # Of numbers alone it gives numbers, which can be calculated with.
+        return chosen.set_axis(arguments[0].index).where(arguments[0].notna()).infer_objects()
+    if name == "days_between" and len(arguments) == 2 and index is not None:
+        return days_between(*(as_column(part, str(part)) for part in arguments))
+    if name == "join" and len(arguments) in (2, 3) and index is not None and isinstance(arguments[-1], str | pd.Series):
+        first, second = (as_column(part, "").astype("string").str.removesuffix(".0") for part in arguments[:2])
+        between = arguments[2] if len(arguments) == 3 else " / "
+        return (first + between + second).astype(object).rename("join")
     if name in numeric and len(arguments) == 1:
         values = arguments[0]
         if not isinstance(values, float | int) and not pd.api.types.is_numeric_dtype(values):
             raise ValueError(f"{name} in {text!r} needs numbers, but was given text. Choose a numeric column.")
         with np.errstate(all="ignore"):
             return numeric[name](values)
-    known = ", ".join([*numeric, "is_missing", "notna", "upper", "lower", "join", "days_between", "if_else", *textual])
-    raise ValueError(f"{name!r} in {text!r} is no function that can be used here, or has the wrong number of "
-                     f"arguments; "
-                     f"expected one of: {known}.")  # fmt: skip
+    takes = {
+        **dict.fromkeys([*numeric, "is_missing", "notna", "upper", "lower"], "a column"),
+        **dict.fromkeys(textual, "a column and a text in quotes"),
+        "if_else": "a condition and two values or columns",
+        "join": "two columns, or a column and a text in quotes, and as third what stands between them (' / ')",
+        "days_between": "two columns of dates, or a column and a date in quotes such as '2021-03-31'",
+    }
+    if name in takes:
+        raise ValueError(f"{name} in {text!r} takes {takes[name]}.")
+    raise ValueError(f"{name!r} in {text!r} is no function that can be used here; expected one of: {', '.join(takes)}.")
 
 
 def compare_values(left, operator, right, text):

@@ -1,0 +1,98 @@
+"""The data as each told goal sees them: the files, or two of them joined where it names columns of both.
+
+The joining step and its conditions are those of questions that rules read (`engine.planning.making.joined`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+
+from engine.domain.plan import listed
+from engine.errors import PlanError
+from engine.planning.choosing.catalogue import Catalogue
+from engine.planning.making.assemble import Making
+from engine.planning.making.joined import joined, one_lists_the_other
+from engine.planning.tables.sheets import Data, Sheet
+from engine.planning.told.computed import named_in, with_columns
+from engine.planning.told.goals import ToldGoal, ToldPlan
+
+
+def seen_by(told: ToldPlan, data: Data, catalogue: Catalogue, made: Making) -> tuple[ToldPlan, list[Data]]:
+    """Return the goals, and the data that each is about; steps that join files are planned.
+
+    Raises:
+        PlanError: when a goal takes one table and names columns of files that do not belong together, or a formula
+            cannot be computed; `details["issues"]` says each thing that is wrong.
+    """
+    formulas = {column.name: column.formula for column in told.columns}
+    pairs, issues = list[tuple[Sheet, Sheet] | None](), list[str]()
+    for goal in told.goals:
+        names = _of_files({*_named(goal, catalogue)}, formulas, data)
+        pairs.append(pair := _both(names, data))
+        if pair and one_lists_the_other(Data([*pair])) is None:
+            issues.append(_apart(goal, names, pair))
+    if issues:
+        raise PlanError(issues[0], details={"issues": issues})
+    alone = [column for column in told.columns if not _both(_of_files({column.name}, formulas, data), data)]
+    files = with_columns(data, alone)
+    tables = dict[str, Data]()
+    for first, second in {_key(pair): pair for pair in pairs if pair}.values():
+        lists = one_lists_the_other(Data([first, second]))
+        assert lists is not None
+        reading = made.reading
+        _, table = joined(catalogue, *lists, made)
+        made.reading = reading
+        here = [c for c in told.columns if all(map(table.column, _of_files({c.name}, formulas, data)))]
+        tables[_key((first, second))] = with_columns(table, here)
+    goals = [
+        goal.model_copy(update={"files": {}}) if pair else goal for goal, pair in zip(told.goals, pairs, strict=True)
+    ]
+    seen = [tables[_key(pair)] if pair else files for pair in pairs]
+    return told.model_copy(update={"goals": goals}), seen
+
+
+def _named(goal: ToldGoal, catalogue: Catalogue) -> Iterable[str]:
+    """Yield the columns that a goal takes from its one table; of a tool with more inputs each has its own."""
+    spec = catalogue.registry.get(goal.tool) if goal.tool in catalogue.registry else None
+    if spec is None or len(spec.inputs) != 1:
+        return
+    for param in spec.params:
+        if param.kind in ("column", "columns"):
+            yield from (str(name) for name in listed(goal.params.get(param.name)) if name)
+    yield from (row.column for row in goal.rows)
+
+
+def _of_files(names: set[str], formulas: Mapping[str, str], data: Data) -> set[str]:
+    """Return the columns of files among names, and those that computed columns among them are made of."""
+    found, waiting = set[str](), [*names]
+    left = dict(formulas)
+    while waiting:
+        name = waiting.pop()
+        if (formula := left.pop(name, None)) is not None:
+            waiting += named_in(formula)
+        elif name not in formulas and data.column(name) is not None:
+            found.add(name)
+    return found
+
+
+def _both(names: Iterable[str], data: Data) -> tuple[Sheet, Sheet] | None:
+    """Return the two files that hold columns together of which no file has all, None where one does."""
+    if any(all(map(sheet.column, names)) for sheet in data.sheets):
+        return None
+    able = (
+        pair for pair in itertools.combinations(data.sheets, 2) if all(any(s.column(n) for s in pair) for n in names)
+    )
+    return next(able, None)
+
+
+def _key(pair: tuple[Sheet, Sheet]) -> str:
+    return "\n".join(sheet.profile.path for sheet in pair)
+
+
+def _apart(goal: ToldGoal, names: Iterable[str], pair: tuple[Sheet, Sheet]) -> str:
+    own = [f"{', '.join(repr(n) for n in sorted(names) if sheet.column(n))} of {sheet.name}" for sheet in pair]
+    return (
+        f"{goal.tool} takes one table, but {' and '.join(own)} are named, and these files cannot be joined: no column of "
+        "one lists, each once, what a column of the same name in the other names."
+    )
