@@ -297,7 +297,12 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         models.forget_answers(run_id)
         trees.forget(run_id)
 
-    tournaments = make_tournaments(settings, DuckHypotheses(database), orchestrator, knowledge, models, embed)
+    ideas = DuckHypotheses(database)
+
+    def given_to_tournaments() -> list[str]:
+        return [name for one in ideas.tournaments() for name in one.aims.files]
+
+    tournaments = make_tournaments(settings, ideas, orchestrator, knowledge, models, embed)
     if not read_only:
         mark_interrupted(records, workspace.runs)
         tournaments.mark_left()
@@ -322,7 +327,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         tournaments=tournaments,
         beside=Beside(
             queue=queue,
-            deleting=Deleting(records, queue, locks, forget, workspace.folder / "uploads"),
+            deleting=Deleting(records, queue, locks, forget, workspace.folder / "uploads", given_to_tournaments),
             sandbox=sandbox,
             imports=imports,
             suggestions=suggestions,
