@@ -21,6 +21,7 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import Router
 from engine.asking.suggestions import Suggestions
+from engine.discovery.tree.space import Spent
 from engine.domain.discovery.hypotheses import Aims, Bounds
 from engine.domain.profile import Profile
 from engine.domain.run_view import RunView
@@ -64,7 +65,7 @@ from engine.steps.executor import Executor
 from engine.steps.remember import Remembering
 from engine.strategies.dag import DagStrategy
 from engine.strategies.mcts.kept_search import KeptSearches
-from engine.strategies.mcts.strategy import SearchStrategy
+from engine.strategies.mcts.strategy import AdviserOf, SearchStrategy
 from engine.strategies.proposing import Proposing
 from engine.strategies.react.loop import by_words
 from engine.strategies.react.sources import all_lookups
@@ -271,7 +272,15 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         own = [one for one in memory.episodic.store.episodes() if one.user == user and not one.doubted]
         return UsageHistory.from_episodes(own).share
 
-    search = SearchStrategy(knowledge, KeptSearches(trees, clock), planner, lambda tool: seconds.get(tool, 5.0), past)
+    search = SearchStrategy(
+        knowledge,
+        KeptSearches(trees, clock),
+        planner,
+        lambda tool: seconds.get(tool, 5.0),
+        past,
+        agents.adviser,
+        settings.model_search,
+    )
     orchestrator = Orchestrator(
         records=records,
         queue=queue,
@@ -297,7 +306,12 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         models.forget_answers(run_id)
         trees.forget(run_id)
 
-    tournaments = make_tournaments(settings, DuckHypotheses(database), orchestrator, knowledge, models, embed)
+    ideas = DuckHypotheses(database)
+
+    def given_to_tournaments() -> list[str]:
+        return [name for one in ideas.tournaments() for name in one.aims.files]
+
+    tournaments = make_tournaments(settings, ideas, orchestrator, knowledge, models, embed)
     if not read_only:
         mark_interrupted(records, workspace.runs)
         tournaments.mark_left()
@@ -322,7 +336,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         tournaments=tournaments,
         beside=Beside(
             queue=queue,
-            deleting=Deleting(records, queue, locks, forget, workspace.folder / "uploads"),
+            deleting=Deleting(records, queue, locks, forget, workspace.folder / "uploads", given_to_tournaments),
             sandbox=sandbox,
             imports=imports,
             suggestions=suggestions,
@@ -483,6 +497,7 @@ class Agents:
     claims: ClaimReader | None = None
     ranker: ToolRanker | None = None
     shortener: TalkShortener | None = None
+    adviser: AdviserOf | None = None
 
 
 def make_agents(
@@ -511,6 +526,7 @@ def make_agents(
     from engine.agents.writer import AnswerWriter
     from engine.steps.mending import Mending
     from engine.steps.second_reading import SecondReading
+    from engine.strategies.mcts.by_model import ModelAdviser
     from engine.strategies.react.by_model import ModelDriver
 
     def scope(run_id: str) -> Scope:
@@ -527,6 +543,14 @@ def make_agents(
         return records.view(records.newest(run_id)).profiles
 
     asks, levels = ByModels(models, scope), settings.model_levels
+
+    def adviser(goal: str, files: Sequence[Profile], run_id: str) -> ModelAdviser:
+        def spent() -> Spent:
+            totals = models.totals(run_id)
+            return Spent(totals.calls, totals.usd)
+
+        return ModelAdviser(asks, goal, files, run_id, levels, spent)
+
     coder, mender = Coder(asks, levels), StepMender(asks, looked_at, levels)
     reads, codes, judges = (models.has(role) for role in ("reasoning", "coder", "judge"))
     writes = coder if settings.model_code and codes else None
@@ -549,6 +573,7 @@ def make_agents(
         )
         if settings.model_memory and settings.model_report and models.has("fast")
         else None,
+        adviser=adviser if settings.model_search and reads and judges else None,
     )
 
 

@@ -67,6 +67,8 @@ class Settings(BaseSettings):
     """Have a model read what a text claims when it is checked against the graph; what the graph says is looked up."""
     model_tools: bool = True
     """Have a model order the tools that a search for tools found; planning is not affected."""
+    model_search: int = Field(default=12, ge=0, le=200)
+    """Most calls of models in one tree search asked for by name, to propose ways and judge them; 0 asks none."""
     model_memory: bool = True
     """Have a model put old turns of a long conversation in short, where `model_report` lets findings leave too."""
     model_revisions: int = Field(default=2, ge=0, le=10)

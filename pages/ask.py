@@ -305,7 +305,7 @@ def _reply(engine: Engine, view: RunView, *, working: bool, follows: bool) -> No
 
     route = record.route
     if not working and route is not None and "tournament" in (route.strategy, route.worded_as):
-        draw_offer(record.question)
+        draw_offer(record.question, record.data)
     if is_refused(record) and not working:
         advice = activity_of(engine, record.run_id).advice or record.advice
         draw_refusal(engine, record, advice, ask_alone, ask_again, follows=follows and not record.alone)

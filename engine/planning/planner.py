@@ -29,7 +29,15 @@ from engine.errors import EngineError, PlanError
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.choosing.computed import chosen_of_computed, of_computed
-from engine.planning.choosing.goals import as_chosen, chosen_each, of_each, part_may_be, parts_asked, what_to_plan
+from engine.planning.choosing.goals import (
+    as_chosen,
+    chosen_each,
+    items_may_be,
+    of_each,
+    part_may_be,
+    parts_asked,
+    what_to_plan,
+)
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import NOT_ALONE, items_of_list, needs_no_file
 from engine.planning.choosing.subgroups import each_level
@@ -117,18 +125,21 @@ class Planner:
     def asked(self, question: str, profiles: list[Profile]) -> list[dict[str, float]]:
         """Return analysis -> probability for each thing that a question asks for, of what a tool carries out, likeliest first.
 
-        Several things can be chosen one by one (see `chosen_parts`); [] where they cannot, as in a list `(a) ... (b) ...`.
+        Several things, and the items of a list `(a) ... (b) ...`, can be chosen one by one (see `chosen_parts`); {} for an item that
+        does not say enough by itself, [] where several cannot be chosen.
 
         Raises:
             DataError: when none of the files can be used.
         """
         reading, data, profiles = self._read(" ".join(question.split()), profiles, {})
+        if items := items_may_be(self._catalogue, reading, data):
+            return list(map(_weighed, items))
         several = [self._catalogue.candidates(reading, data)]
         if len(self._goals(reading, data, several[0], "", files=True)[2]) > 1:
             reading, data, _ = self._read(reading.question, profiles, {})  # as it was before requests were cut
             parts = parts_asked(self._catalogue, several[0], reading, data)
             several = [part_may_be(self._catalogue, part, reading, data) for part in parts]
-        return [{one.analysis.id: one.probability for one in every if one.bound is not None} for every in several]
+        return list(map(_weighed, several))
 
     def plan_told(
         self,
@@ -291,7 +302,7 @@ class Planner:
         catalogue = self._catalogue
         if len(names := chosen_parts(analysis)) > 1:
             goals, aside = chosen_each(catalogue, names, every, reading, data)
-            return reading, data, goals, every, [f"{text!r} is left aside, as was chosen." for text in aside]
+            return reading, data, goals, every, aside
         if analysis:
             computed = chosen_of_computed(catalogue, analysis, reading, data)
         else:
@@ -318,3 +329,7 @@ class Planner:
         if worded is None or not needs_no_file(worded.bound):
             raise no_data(self.offers())
         return [c for c in every if needs_no_file(c.bound)]
+
+
+def _weighed(every: Sequence[Candidate]) -> dict[str, float]:
+    return {one.analysis.id: one.probability for one in every if one.bound is not None}

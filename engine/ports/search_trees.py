@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from engine.domain.discovery.search_tree import SearchTree
+from engine.domain.discovery.search_tree import SearchAdvice, SearchTree
 
 
 class SearchTrees(Protocol):
@@ -29,6 +29,14 @@ class SearchTrees(Protocol):
 
     def values(self, tree_id: str) -> dict[str, float]:
         """Return key -> value of the ends that a search looked at."""
+        ...
+
+    def advised(self, tree_id: str, run_id: str, advice: SearchAdvice) -> None:
+        """Keep what somebody said in a search, before anything is made of it."""
+        ...
+
+    def advice(self, tree_id: str) -> list[SearchAdvice]:
+        """Return what was said in a search, oldest first."""
         ...
 
     def forget(self, run_id: str) -> None:

@@ -6,12 +6,11 @@ What another run names stays, whoever made it first; so every other run verifies
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.domain.results import RunRecord
 from engine.errors import PlanError
 from engine.runs.locks import RunLocks
 from engine.runs.queue import RunQueue
@@ -29,6 +28,8 @@ class Deleting:
     """Forgets what was remembered of a run, called with its id."""
     uploads: Path
     """The folder of the files that were given to the app; files elsewhere are the user's and stay."""
+    named_elsewhere: Callable[[], Iterable[str]] = tuple
+    """Paths of files that something else than a run was given, so that they stay."""
 
     def space(self, run_ids: Collection[str]) -> int:
         """Return the bytes that would be free without these runs."""
@@ -74,17 +75,18 @@ class Deleting:
     def _uploads(self, run_ids: Collection[str]) -> Iterator[Path]:
         """Yield the uploads that only these runs were asked with."""
         runs = self.records.store.runs(limit=1_000_000)
-        kept = {path for run in runs if run.run_id not in run_ids for path in _within(run, self.uploads)}
-        gone = {path for run in runs if run.run_id in run_ids for path in _within(run, self.uploads)}
+        others = [name for run in runs if run.run_id not in run_ids for name in run.data]
+        kept = set(_within([*others, *self.named_elsewhere()], self.uploads))
+        gone = set(_within([name for run in runs if run.run_id in run_ids for name in run.data], self.uploads))
         folders = {path.parent for path in kept}
         yield from (path for path in gone if path.parent not in folders and path.is_file())
 
 
-def _within(run: RunRecord, folder: Path) -> Iterator[Path]:
-    """Yield the files of a run that the app keeps, each in a folder of its own within this one.
+def _within(names: Iterable[str], folder: Path) -> Iterator[Path]:
+    """Yield of these files those that the app keeps, each in a folder of its own within this one.
 
     The whole folder of such a file goes with it, so a path that only seems to lead there (`uploads/../..`, a link)
     must not count.
     """
     home = folder.resolve()
-    yield from (path for path in (Path(name).resolve() for name in run.data) if path.parent.parent == home)
+    yield from (path for path in (Path(name).resolve() for name in names) if path.parent.parent == home)

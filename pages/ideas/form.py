@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -20,6 +22,8 @@ EXAMPLE = "Which approved drugs could be of use against breast cancer?"
 """The starter graph knows enough to make hypotheses on it."""
 GOAL = "idea_goal"
 """The session's key of the goal as it is typed."""
+_GIVEN = "idea_given"
+"""The session's key of the files that came with a goal from another page."""
 _ESTIMATE = "idea_estimate"
 _PARTS = {
     "making": "to make them",
@@ -65,12 +69,13 @@ def draw_form(engine: Engine) -> None:
     if st.button("Start", key="idea_start", type="primary", icon=":material/play_arrow:"):
         begun: list[str] = []
         if attempt(lambda: begun.append(engine.hypotheses.run(aims, bounds))):
+            _leave_out()
             look_at(begun[0])
             st.rerun()
 
 
-def draw_offer(goal: str) -> None:
-    """Draw, on another page, the way from a goal that was asked there to the form with it."""
+def draw_offer(goal: str, files: Sequence[str]) -> None:
+    """Draw, on another page, the way from a goal that was asked there to the form with it and its files."""
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="idea_offer"):
         st.markdown(
             ":material/emoji_objects: This is worded like a goal for a tournament: hypotheses are made, reviewed and "
@@ -81,15 +86,30 @@ def draw_offer(goal: str) -> None:
             "Let hypotheses compete",
             key="idea_offered",
             icon=":material/arrow_forward:",
-            help="Opens Hypotheses with this goal filled in; nothing starts by itself.",
+            help="Opens Hypotheses with this goal and its files filled in; nothing starts by itself.",
         ):
             look_at("")
-            st.session_state[GOAL] = goal
+            st.session_state.update({GOAL: goal, _GIVEN: list(files)})
             st.switch_page("pages/hypotheses.py")
 
 
 def _take(goal: str) -> None:
     st.session_state[GOAL] = goal
+
+
+def _given() -> list[str]:
+    """Say which files came with the goal, and return those that are still there."""
+    files = [name for name in st.session_state.get(_GIVEN, ()) if Path(name).is_file()]
+    if files:
+        with st.container(horizontal=True, vertical_alignment="center", key="idea_came_along"):
+            names = plain(", ".join(Path(name).name for name in files))
+            st.caption(f":material/attach_file: Came with the goal: {names}", width="content")
+            st.button("Leave them out", key="idea_without", type="tertiary", on_click=_leave_out)
+    return files
+
+
+def _leave_out() -> None:
+    st.session_state.pop(_GIVEN, None)
 
 
 def _about(engine: Engine) -> dict[str, Any]:
@@ -99,6 +119,7 @@ def _about(engine: Engine) -> dict[str, Any]:
         left, right = st.columns(2)
         attributes = left.text_area("Good hypotheses are (one a line)", key="idea_attributes", height=80)
         constraints = right.text_area("They must keep to (one a line)", key="idea_constraints", height=80)
+    given = _given()
     with st.expander("Data and literature", icon=":material/attach_file:", key="idea_material"):
         files = st.file_uploader("Data that predictions may be tested on", accept_multiple_files=True, key="idea_files")
         literature = st.text_area("Literature: texts to take into account", key="idea_literature", height=120)
@@ -108,7 +129,7 @@ def _about(engine: Engine) -> dict[str, Any]:
         "attributes": attributes.splitlines(),
         "constraints": constraints.splitlines(),
         "literature": [literature],
-        "files": [str(save_upload(file, file.name, folder)) for file in files or ()],
+        "files": list(dict.fromkeys([*given, *(str(save_upload(file, file.name, folder)) for file in files or ())])),
     }
 
 

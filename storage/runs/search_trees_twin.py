@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from engine.domain.discovery.search_tree import SearchTree
+from engine.domain.discovery.search_tree import SearchAdvice, SearchTree
 
 
 class SearchTreesTwin:
@@ -15,6 +15,7 @@ class SearchTreesTwin:
         self._lock = threading.Lock()
         self._trees: dict[str, SearchTree] = {}
         self._ends: dict[str, dict[str, float]] = {}
+        self._advice: dict[str, list[SearchAdvice]] = {}
 
     def save(self, tree: SearchTree) -> None:
         """Keep a search in its newest state."""
@@ -40,6 +41,16 @@ class SearchTreesTwin:
         with self._lock:
             return dict(self._ends.get(tree_id, {}))
 
+    def advised(self, tree_id: str, run_id: str, advice: SearchAdvice) -> None:
+        """Keep what somebody said in a search."""
+        with self._lock:
+            self._advice.setdefault(tree_id, []).append(advice)
+
+    def advice(self, tree_id: str) -> list[SearchAdvice]:
+        """Return what was said in a search, oldest first."""
+        with self._lock:
+            return list(self._advice.get(tree_id, []))
+
     def forget(self, run_id: str) -> None:
         """Remove the searches of a run with all their ends."""
         with self._lock:
@@ -47,3 +58,4 @@ class SearchTreesTwin:
             for tree_id in gone:
                 del self._trees[tree_id]
                 self._ends.pop(tree_id, None)
+                self._advice.pop(tree_id, None)

@@ -77,13 +77,16 @@ def test_what_cannot_be_done_is_said(
 
 
 def test_a_goal_asked_by_the_name_of_the_strategy_is_answered_by_the_same_tournament(
-    workspace: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    workspace: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("BIODESK_STARTER_KNOWLEDGE", "true")
     goal = "find drugs that could be repurposed for multiple sclerosis"
-    assert main(["ask", goal, "--strategy", "tournament", "--quiet", *workspace]) == 0
+    table = tmp_path / "patients.csv"
+    table.write_text("patient,weight\np1,60\np2,71\n")
+    assert main(["ask", goal, "--data", str(table), "--strategy", "tournament", "--quiet", *workspace]) == 0
     out = capsys.readouterr().out
     view = json.loads(asked(capsys, "list", "--json", *workspace)[1])[0]
+    assert view["aims"]["files"] == [str(table)]
     assert (view["aims"]["goal"], view["bounds"], view["status"]) == (
         goal,
         Bounds().model_dump(mode="json"),

@@ -151,6 +151,41 @@ def test_a_goal_asked_on_the_page_ask_is_one_click_from_the_form(engine):
     assert [one.id for one in engine.hypotheses.list()] == [name]
 
 
+def test_files_that_came_with_a_goal_go_with_it_and_stay_when_their_run_goes(engine):
+    table = engine.settings.workspace / "uploads" / "0123456789abcdef" / "patients.csv"
+    table.parent.mkdir(parents=True)
+    table.write_text("patient,weight\np1,60\np2,71\n")
+    run_id = engine.ask(
+        "Propose several new rival hypotheses about how EGFR could drive resistance, and rank them", [table]
+    )
+    engine.wait(run_id, 60)
+    page = app()
+    page.query_params["run"] = run_id
+    page.run()
+    page.button(key="idea_offered").click().run()
+    assert "Came with the goal: patients.csv" in shown(page)
+    page.text_area(key="idea_seeds").set_value("\n".join(SEEDS)).run()
+    page.number_input(key="idea_rounds").set_value(0).run()
+    page.button(key="idea_start").click().run()
+    (begun,) = engine.hypotheses.list()
+    assert begun.aims.files == [str(table)]
+    engine.hypotheses.wait(begun.id, 60)
+    engine.delete_runs([run_id])
+    assert table.is_file()
+    page.query_params.clear()
+    page = at()
+    assert "Came with the goal" not in shown(page)
+
+
+def test_files_that_came_with_a_goal_can_be_left_out(engine, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    page = at(idea_given=[str(tmp_path / "t.csv"), str(tmp_path / "gone.csv")], idea_goal=EXAMPLE)
+    assert "Came with the goal: t.csv" in shown(page)
+    page.button(key="idea_without").click().run()
+    assert "Came with the goal" not in shown(page)
+    assert "idea_start" in keys(page)
+
+
 def test_what_asks_for_no_hypotheses_has_no_such_way(engine):
     run_id = engine.ask("What is known about EGFR?")
     engine.wait(run_id, 60)

@@ -64,6 +64,8 @@ class TreeSearch(Generic[State]):
     looked_at: Callable[[Mapping[str, float]], None] | None = None
     """Told of new ends, key -> value, before anything is made of them: those of a batch together, but each that takes
     long before the next is looked at."""
+    together: Callable[[Sequence[State]], object] | None = None
+    """Told of the new ends of a batch before any is looked at, so that one question can be put about all of them."""
     spending: Spending = Spent
     workers: Executor | None = None
     """Looks at the ends of one batch side by side."""
@@ -201,6 +203,8 @@ class TreeSearch(Generic[State]):
 
     def _looked(self, new: Mapping[str, State]) -> Mapping[str, float]:
         """Return the values of ends nobody has looked at."""
+        if new and self.together is not None:
+            self.together(list(new.values()))
         run = self.workers.map if self.workers is not None else map
         found: dict[str, float] = {}
         untold: dict[str, float] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engine.discovery.tree.search import SearchNode, TreeSearch
 from engine.discovery.tree.space import State
 from engine.domain.discovery.search_tree import TreeView
@@ -10,8 +12,17 @@ WIDEST, DEEPEST = 5, 6
 """Choices that are shown of a state, and choices in a row."""
 
 
-def tree_view(search: TreeSearch[State], *, widest: int = WIDEST, deepest: int = DEEPEST) -> TreeView:
-    """Return the tree as it is now, each state with its most visited choices; what is left out is counted."""
+def tree_view(
+    search: TreeSearch[State],
+    *,
+    widest: int = WIDEST,
+    deepest: int = DEEPEST,
+    said: Callable[[str], str] = lambda key: "",
+) -> TreeView:
+    """Return the tree as it is now, each state with its most visited choices; what is left out is counted.
+
+    What is `said` of a state (by its key) follows the choice that led to it.
+    """
 
     def shown(node: SearchNode[State], prior: float, why: str, deep: int) -> TreeView:
         tried = [(choice, child) for choice, child in node.choices or [] if child.visits]
@@ -19,7 +30,7 @@ def tree_view(search: TreeSearch[State], *, widest: int = WIDEST, deepest: int =
         kept = tried[:widest] if deep else []
         return TreeView(
             key=node.key,
-            why=why,
+            why="; ".join(filter(None, (why, said(node.key)))),
             visits=node.visits,
             value=round(node.mean, 6),
             best=round(node.best, 6),

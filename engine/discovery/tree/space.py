@@ -18,6 +18,8 @@ class Choice(Generic[State]):
     """How promising it is before anything was tried, above 0; those of one state need not sum to 1."""
     why: str = ""
     """The choice in words."""
+    name: str = ""
+    """What somebody who proposes it calls it."""
 
 
 class Space(Protocol[State]):
@@ -44,6 +46,22 @@ class Space(Protocol[State]):
         ...
 
 
+class ToldSpace(Space[State], Protocol[State]):
+    """A space that can be put in words, so that somebody may propose choices by their names and judge ends."""
+
+    def told(self, state: State) -> str:
+        """Return a state in words."""
+        ...
+
+    def offered(self, state: State) -> Sequence[Choice[State]]:
+        """Return all choices at a state that a proposal may name, also those that `children` leaves out as unlikely."""
+        ...
+
+    def holds(self, state: State) -> bool:
+        """Say whether a state that was proposed can be; what `children` gives need not be asked about."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchBudget:
     """When a search stops: at whatever comes first; None is no limit."""
@@ -53,7 +71,7 @@ class SearchBudget:
     """Ends that are looked at; one that was looked at before, in this search or the one it goes on from, is none."""
     seconds: float | None = None
     calls: int | None = None
-    """Calls of models."""
+    """Calls of models. A search whose space can do without them goes on by it instead (see `AdvisedSpace`)."""
     dollars: float | None = None
 
 

@@ -54,6 +54,27 @@ class TreeRow(NamedTuple):
         return self.state.why if self.place else "the start"
 
 
+class SearchAdvice(Value):
+    """What somebody said in a search when asked, or why nothing; kept before it is used, so that it is asked once."""
+
+    asked: Literal["choices", "ends"]
+    about: list[str]
+    """Keys of the states: the one whose choices were wanted, or the ends that were to be judged."""
+    ways: list[list[str]] = []
+    """Names of choices, one after another."""
+    scores: dict[str, float] = {}
+    """Key of an end -> what it is held to be worth, 0 to 1."""
+    reasons: dict[str, str] = {}
+    by: str = ""
+    """Provider and model."""
+    failed: str = ""
+    """Why there is no answer."""
+    last: bool = False
+    """Whether nobody is asked any more after it."""
+    calls: int = 1
+    usd: float = 0.0
+
+
 class SearchTree(Value):
     """A search, with what it takes to go on or to do it again."""
 
@@ -74,6 +95,13 @@ class SearchTree(Value):
     """Key of the best end."""
     best_value: float = 0.0
     view: TreeView | None = None
+    calls: int = 0
+    """Calls of models."""
+    usd: float = 0.0
+    dropped: int = 0
+    """Ways that were proposed and of which a choice is not there."""
+    skipped: list[str] = []
+    """Why questions to models had no answer."""
 
     @property
     def title(self) -> str:
@@ -86,7 +114,18 @@ class SearchTree(Value):
         end = "" if self.state == "complete" else " It did not come to its end."
         best = f"the best is worth {self.best_value:.2f} of 1" if self.best else "none was found"
         ends = f"{self.evaluations:,} {'end' if self.evaluations == 1 else 'ends'} looked at"
-        return f"{self.simulations:,} simulations, {ends}; {best}.{end}"
+        return f"{self.simulations:,} simulations, {ends}; {best}.{end}{self._asked}"
+
+    @property
+    def _asked(self) -> str:
+        """What models had to do with it."""
+        if not self.calls and not self.skipped:
+            return ""
+        told = f" Models were called {'once' if self.calls == 1 else f'{self.calls:,} times'}."
+        if self.dropped:
+            told += f" {self.dropped:,} of their proposals named what is not there or cannot be, and were left out."
+        failed = "; ".join(dict.fromkeys(text.rstrip(".") for text in self.skipped))
+        return f"{told} Left out: {len(self.skipped):,} unanswered ({failed})." if failed else told
 
     def rows(self) -> Iterator[TreeRow]:
         """Yield every state that is kept, each before its choices."""

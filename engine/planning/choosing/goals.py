@@ -12,7 +12,7 @@ from engine.planning.binding.bound import Bound
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate, can_be_done
-from engine.planning.choosing.several import AskedPart, one_each, parts_of, requests_in
+from engine.planning.choosing.several import NOT_ALONE, AskedPart, listed, one_each, parts_of, requests_in
 from engine.planning.choosing.subgroups import Each, apart, holds, relates, without
 from engine.planning.naming.mention import SURE as SURE_NAMED
 from engine.planning.reading.read import within
@@ -175,6 +175,11 @@ def parts_asked(catalogue: Catalogue, every: list[Candidate], reading: Reading, 
     return parts_of(catalogue, reading, data, likeliest(every, reading, data)) if several else []
 
 
+def items_may_be(catalogue: Catalogue, reading: Reading, data: Data) -> list[list[Candidate]]:
+    """Return the analyses that each item of a list may ask for, none for one that says too little; [] without a list."""
+    return [item.may_be if item.best is not None else [] for item in listed(catalogue, reading, data)]
+
+
 def part_may_be(catalogue: Catalogue, part: AskedPart, reading: Reading, data: Data) -> list[Candidate]:
     """Return the analyses that a part of a question may ask for, likeliest first."""
     first, last = part.places[0].first, part.places[-1].last
@@ -184,24 +189,30 @@ def part_may_be(catalogue: Catalogue, part: AskedPart, reading: Reading, data: D
 def chosen_each(
     catalogue: Catalogue, names: list[str], every: list[Candidate], reading: Reading, data: Data
 ) -> tuple[list[Candidate], list[str]]:
-    """Return what is chosen for each part of a question, and the parts that are left aside, in their words.
+    """Return what is chosen for each part of a question, and a sentence on each part that is left aside.
 
     Raises:
         PlanError: when the question has not as many parts, or none is left.
     """
-    parts = parts_asked(catalogue, every, reading, data)
+    items = listed(catalogue, reading, data)
+    parts: list[tuple[str, Candidate | None, Reading]] = [(item.text, item.best, item.reading) for item in items] or [
+        (part.text(reading), part.best, within(reading, part.places, data))
+        for part in parts_asked(catalogue, every, reading, data)
+    ]
     if len(parts) != len(names) or not any(name != ASIDE for name in names):
         message = f"{len(names)} analyses are chosen for a question of {max(1, len(parts))}."
         raise PlanError(message, advice="Choose one for each thing that is asked; at least one must be planned.")
-    goals = [
-        part.best
-        if name == part.best.analysis.id
-        else as_chosen(catalogue, name, every, within(reading, part.places, data), data)
-        for name, part in zip(names, parts, strict=True)
-        if name != ASIDE
-    ]
-    aside = [part.text(reading) for name, part in zip(names, parts, strict=True) if name == ASIDE]
-    return [*goals, *_also(reading, goals, every)], aside
+    goals: list[Candidate] = []
+    aside: list[str] = []
+    for name, (text, best, said) in zip(names, parts, strict=True):
+        if name == ASIDE:
+            aside.append(f"{text!r} {NOT_ALONE if best is None else 'is left aside, as was chosen.'}")
+            continue
+        meant = best if best is not None and name == best.analysis.id else None
+        goals.append(meant or as_chosen(catalogue, name, every, said, data))
+        if items:
+            reading.take(said)
+    return [*goals, *([] if items else _also(reading, goals, every))], aside
 
 
 def of_each(

@@ -101,24 +101,45 @@ def parts_of(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate
     return [AskedPart(item, places[key]) for key, item in told.items()] if apart else []
 
 
+class ListItem(NamedTuple):
+    """An item of a list `(a) ... (b) ...`."""
+
+    text: str
+    reading: Reading
+    """The question without the other items."""
+    may_be: list[Candidate]
+    """Likeliest first."""
+
+    @property
+    def best(self) -> Candidate | None:
+        """What it asks for, None where it does not say enough by itself."""
+        first = self.may_be[0] if self.may_be else None
+        sure = first is not None and first.probability >= SEVERAL and first.feasible and first.bound is not None
+        return first if sure else None
+
+
+def listed(catalogue: Catalogue, reading: Reading, data: Data, *, files: bool = True) -> list[ListItem]:
+    """Return the items of a list `(a) ... (b) ...`, each read alone; [] where there is none or no item says enough."""
+    items = items_alone(reading.question)
+    start = next((at for at, (a, b) in enumerate(zip(*items[:2], strict=False)) if a != b), 0) if items else 0
+    found: list[ListItem] = []
+    for text in items:
+        own = catalogue.read(text, data)
+        own.chosen = reading.chosen
+        every = [c for c in catalogue.candidates(own, data) if files or needs_no_file(c.bound)]
+        found.append(ListItem(" ".join(text[start:].split()), own, every))
+    return found if any(item.best for item in found) else []
+
+
 def items_of_list(
     catalogue: Catalogue, reading: Reading, data: Data, *, files: bool
 ) -> tuple[list[Candidate], list[str]]:
     """Return what to plan for each item of a list `(a) ... (b) ...`, and the items that do not say enough by themselves."""
-    goals: list[Candidate] = []
-    lost: list[str] = []
-    items = items_alone(reading.question)
-    start = next((at for at, (a, b) in enumerate(zip(*items[:2], strict=False)) if a != b), 0) if items else 0
-    for text in items:
-        own = catalogue.read(text, data)
-        every = catalogue.candidates(own, data)
-        item = [c for c in every if files or needs_no_file(c.bound)][:1]
-        if not item or item[0].probability < SEVERAL or not item[0].feasible or item[0].bound is None:
-            lost.append(" ".join(text[start:].split()))
-            continue
-        goals += item
-        reading.take(own)
-    return goals, lost if goals else []
+    items = listed(catalogue, reading, data, files=files)
+    for item in items:
+        if item.best is not None:
+            reading.take(item.reading)
+    return [item.best for item in items if item.best is not None], [item.text for item in items if item.best is None]
 
 
 def needs_no_file(bound: Bound | None) -> bool:

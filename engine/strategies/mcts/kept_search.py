@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from engine.discovery.tree.search import TreeSearch
 from engine.discovery.tree.shown import tree_view
@@ -12,6 +13,7 @@ from engine.discovery.tree.space import SearchBudget, SearchWays, Space, Spendin
 from engine.domain.discovery.search_tree import SearchTree
 from engine.ports.search_trees import SearchTrees
 from engine.ports.system import Clock
+from engine.strategies.mcts.advised_space import AdvisedSpace
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class KeptSearches:
 
         Args:
             tree_id: the search; the same id with the same space, seed and budget is the same search.
-            space: what is searched.
+            space: what is searched; what is said in an `AdvisedSpace` is kept and not asked again, and bounded by the
+                budget's calls and dollars over all beginnings.
             budget: when it stops.
             name: the kind of space.
             goal: what it looks for.
@@ -54,6 +57,11 @@ class KeptSearches:
         """
         ways = ways or SearchWays()
         known = self.trees.values(tree_id)
+        advised = space if isinstance(space, AdvisedSpace) else None
+        if advised is not None:
+            advised.budget, advised.keep = budget, lambda advice: self.trees.advised(tree_id, run_id, advice)
+            advised.go_on_from(self.trees.advice(tree_id))
+            budget = replace(budget, calls=None, dollars=None)  # it minds them itself, and goes on without
         numbers = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(ways).items()}
         tree = self.trees.tree(tree_id) or SearchTree(
             id=tree_id, run_id=run_id, space=name, goal=goal, settings=numbers, at=self.clock.now()
@@ -65,6 +73,7 @@ class KeptSearches:
             ways,
             known=known,
             looked_at=lambda values: self.trees.looked_at(tree_id, values),
+            together=advised.look_at_together if advised is not None else None,
             spending=spending,
             workers=workers,
         )
@@ -84,8 +93,19 @@ class KeptSearches:
                     "evaluations": len(known) + search.evaluations,
                     "best": space.key(best) if best is not None else "",
                     "best_value": round(max(search.best_value, 0.0), 6),
-                    "view": tree_view(search),
+                    "view": tree_view(search, said=advised.said) if advised is not None else tree_view(search),
+                    **(_asked(advised) if advised is not None else {}),
                 }
             )
         )
         return search
+
+
+def _asked(space: AdvisedSpace[State]) -> dict[str, Any]:
+    """Return what models had to do with a search, by the names of `SearchTree`."""
+    return {
+        "calls": space.spent.calls,
+        "usd": round(space.spent.dollars, 6),
+        "dropped": space.dropped,
+        "skipped": [one.failed for one in space.heard if one.failed],
+    }

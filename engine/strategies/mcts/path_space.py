@@ -75,7 +75,12 @@ class PathSpace:
         passed = hub_penalty(self.view.nodes.degrees[numbers])
         promise = np.where(np.isin(numbers, list(self.goals)), 1.0, passed * 0.5 ** self._away[numbers])
         return [
-            Choice((*state, number), best[number][0] * float(prior), self._step(best[number][1], number))
+            Choice(
+                (*state, number),
+                best[number][0] * float(prior),
+                self._step(best[number][1], number),
+                self._name(number),
+            )
             for number, prior in zip(best, promise.tolist(), strict=True)
         ]
 
@@ -91,6 +96,19 @@ class PathSpace:
         ]
         return float(np.prod(sure) * np.prod(inner) * SHORTCUT ** len(apart))
 
+    def told(self, state: Way) -> str:
+        """Return a way in words."""
+        steps = [self._step(self._surest(a, b), b) for a, b in itertools.pairwise(state)]
+        return " ".join([self._name(self.first), *steps])
+
+    def offered(self, state: Way) -> Sequence[Choice[Way]]:
+        """Return the steps that may still come to a goal."""
+        return self.children(state)
+
+    def holds(self, state: Way) -> bool:
+        """Say yes: what is offered follows an edge."""
+        return True
+
     def path(self, state: Way) -> GraphPath:
         """Return a way with its surest edges."""
         rows = [self._surest(*pair) for pair in itertools.pairwise(state)]
@@ -103,7 +121,10 @@ class PathSpace:
         link = f"-[{kind.value}]-"
         if kind not in SYMMETRIC:
             link = f"{link}>" if self.view.edges.tails[row] == number else f"<{link}"
-        return f"{link} {self.view.nodes.name(number)}"
+        return f"{link} {self._name(number)}"
+
+    def _name(self, number: int) -> str:
+        return self.view.nodes.name(number)
 
     def _surest(self, a: int, b: int) -> int:
         rows = self.view.rows_between(a, b)

@@ -97,21 +97,34 @@ class PlanSpace:
 
     def children(self, state: PartialPlan) -> Sequence[Choice[PartialPlan]]:
         """Return the analyses of the next part, or the answers to the first question that is open."""
-        if self._parts_left(state):
-            return self._analyses(chosen_parts(state.analysis))
-        if self.is_end(state):
-            return []
-        asked = self._open(state)[0]
+        return self._choices(state, MOST_ANALYSES, MOST_CHOICES, LEAST)
+
+    def offered(self, state: PartialPlan) -> Sequence[Choice[PartialPlan]]:
+        """Return all analyses that can be bound to the data, or all answers, however unlikely."""
+        return self._choices(state, None, None, 0.0)
+
+    def holds(self, state: PartialPlan) -> bool:
+        """Say whether the planner makes a plan of it that type-checks, with what is not chosen yet left aside."""
+        rest = [ASIDE] * self._parts_left(state)
+        analysis = APART.join([*chosen_parts(state.analysis), *rest])
+        only_aside = all(key == ASIDE for key in chosen_parts(analysis))
+        return only_aside or self.made(PartialPlan(analysis, state.chosen)) is not None
+
+    def told(self, state: PartialPlan) -> str:
+        """Return what was chosen so far, and the plan where everything is."""
+        chosen = chosen_parts(state.analysis)
+        lines = [f"Part {at}: {_called(key) if key != ASIDE else 'left aside'}" for at, key in enumerate(chosen, 1)]
+        if len(chosen) < len(self.asked):
+            return "\n".join([*lines, f"The analysis of part {len(chosen) + 1} of {len(self.asked)} is to be chosen."])
         plan = self.made(state)
-        node = plan.node(asked.node) if plan else None
-        place = f"{node.tool if node else ''}.{asked.param}"
-        others = [value for value in asked.choices if value != asked.proposed][:MOST_CHOICES]
-        answers = [("", _PROPOSED, f"{asked.param} = {asked.proposed}, as proposed")]
-        answers += [(json.dumps(value), 0.5 / len(others), f"{asked.param} = {value}") for value in others]
-        return [
-            Choice(PartialPlan(state.analysis, (*state.chosen, (asked.id, place, value))), prior, why)
-            for value, prior, why in answers
+        if plan is None:
+            return "\n".join([*lines, "It cannot be planned."])
+        lines += [f"Step {node.tool} {json.dumps(node.params, ensure_ascii=False)}" for node in plan.nodes]
+        lines += [f"Not answered: {text}" for text in plan.not_answered] + [
+            f"Warning: {text}" for text in plan.warnings
         ]
+        lines += [f"To be chosen: {question.text}" for question in self._open(state)[:1]]
+        return "\n".join(lines)
 
     def value(self, state: PartialPlan) -> float:
         """Return what a plan is worth, 0 for one that cannot be made."""
@@ -143,19 +156,38 @@ class PlanSpace:
                 self._plans[key] = None
         return self._plans[key]
 
+    def _choices(
+        self, state: PartialPlan, analyses: int | None, answers: int | None, least: float
+    ) -> Sequence[Choice[PartialPlan]]:
+        if self._parts_left(state):
+            return self._analyses(chosen_parts(state.analysis), analyses, least)
+        if self.is_end(state):
+            return []
+        asked = self._open(state)[0]
+        plan = self.made(state)
+        node = plan.node(asked.node) if plan else None
+        place = f"{node.tool if node else ''}.{asked.param}"
+        others = [value for value in asked.choices if value != asked.proposed][:answers]
+        given = [("", _PROPOSED, f"{asked.param} = {asked.proposed}, as proposed", str(asked.proposed))]
+        given += [(json.dumps(value), 0.5 / len(others), f"{asked.param} = {value}", str(value)) for value in others]
+        return [
+            Choice(PartialPlan(state.analysis, (*state.chosen, (asked.id, place, value))), prior, why, name)
+            for value, prior, why, name in given
+        ]
+
     def _parts_left(self, state: PartialPlan) -> int:
         return len(self.asked) - len(chosen_parts(state.analysis))
 
-    def _analyses(self, before: list[str]) -> list[Choice[PartialPlan]]:
+    def _analyses(self, before: list[str], most_told: int | None, least: float) -> list[Choice[PartialPlan]]:
         weighed = self.asked[len(before)]
         most = max(weighed.values(), default=0.0)
-        likely = [(key, share) for key, share in weighed.items() if share > LEAST * most][:MOST_ANALYSES]
+        likely = [(key, share) for key, share in weighed.items() if share > least * most][:most_told]
         found = [(key, share / most, f"as {_called(key)}") for key, share in likely]
         last = len(before) + 1 == len(self.asked)
         if len(self.asked) > 1 and not (last and all(key == ASIDE for key in before)):
             found.append((ASIDE, _ASIDE, "left aside"))
         part = f"part {len(before) + 1} " if len(self.asked) > 1 else ""
-        return [Choice(PartialPlan(APART.join([*before, key])), prior, part + why) for key, prior, why in found]
+        return [Choice(PartialPlan(APART.join([*before, key])), prior, part + why, key) for key, prior, why in found]
 
     def _open(self, state: PartialPlan) -> list[OpenQuestion]:
         """Return the plan's questions about parameters that have several answers and were not settled yet."""

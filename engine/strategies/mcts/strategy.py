@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.discovery.tree.space import SearchBudget, SearchWays
+from engine.discovery.tree.search import TreeSearch
+from engine.discovery.tree.space import SearchBudget, SearchWays, State, ToldSpace
 from engine.domain.knowledge import Node
 from engine.domain.profile import Profile
 from engine.domain.report import Report
@@ -14,6 +15,7 @@ from engine.domain.results import RunRecord
 from engine.errors import EngineError, NotFoundError, PlanError, UserError
 from engine.knowledge.service import KnowledgeBase
 from engine.planning.planner import Planner
+from engine.strategies.mcts.advised_space import AdvisedSpace, Adviser
 from engine.strategies.mcts.asked import LinkAsked, link_asked
 from engine.strategies.mcts.kept_search import KeptSearches
 from engine.strategies.mcts.path_space import PathSpace
@@ -24,7 +26,12 @@ TOP = 8
 """Candidates that an answer names."""
 WAYS_NAMED = 5
 WAYS_BUDGET = SearchBudget(simulations=2000, seconds=10)
+ADVISED_SECONDS = 6
+"""So many times longer a search may take that asks models."""
 PLANS_BUDGET = SearchBudget(simulations=200, evaluations=40, seconds=20)
+
+AdviserOf = Callable[[str, Sequence[Profile], str], Adviser]
+"""Goal, files and run -> who proposes and judges in a search for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +54,16 @@ class SearchStrategy:
     """A rough duration of a tool."""
     past: Callable[[str], Callable[[Collection[str]], float]] = lambda user: lambda tools: 0.5
     """Returns for a user how well his past runs did with tools, 0 to 1; a half where there were none."""
+    adviser: AdviserOf | None = None
+    """Who proposes and judges where a search was asked for by name; None where nobody does."""
+    most_calls: int = 0
+    """Most calls of models in one search."""
 
     def at_once(self, question: str, run_id: str = "") -> Report | None:
-        """Return the answer where the words ask for a possible link and the graph knows its ends."""
+        """Return the answer where the words ask for a possible link and the graph knows its ends; no model is asked."""
         asked = link_asked(question)
         try:
-            return self._answer(question, asked, run_id) if asked else None
+            return self._answer(question, asked, run_id, None) if asked else None
         except (NotFoundError, UserError):
             return None
 
@@ -66,7 +77,7 @@ class SearchStrategy:
         if asked is None:
             return None
         try:
-            return self._answer(question, asked, run_id)
+            return self._answer(question, asked, run_id, self.adviser)
         except (NotFoundError, UserError) as err:
             raise PlanError(err.message, advice=err.advice, details=err.details) from err
 
@@ -89,23 +100,44 @@ class SearchStrategy:
             past=lambda plan: past({node.tool for node in plan.nodes}),
         )
         run_id = record.run_id
-        search = self.kept.run(f"{run_id}/plans", space, PLANS_BUDGET, name="plans", goal=question, run_id=run_id)
+        adviser = self.adviser(question, files, run_id) if self.adviser is not None else None
+        # Ends that are judged in one question are chosen before any of them is known.
+        ways = SearchWays(parallel=8) if adviser is not None else None
+        search = self._search(f"{run_id}/plans", space, PLANS_BUDGET, "plans", question, run_id, ways, adviser)
         if search.best is None or search.best_value <= 0:
             return None
         return ChosenPlan(
             analysis=search.best.analysis,
             chosen=search.best.by_tool(),
-            note=f"Of {space.planned} plans that were made, this one is worth most ({search.best_value:.2f} of 1).",
+            note=f"Of {space.planned} plans that were made, this one is worth most ({search.best_value:.2f} of 1)."
+            + _advised_by(search),
         )
 
-    def _answer(self, question: str, asked: LinkAsked, run_id: str) -> Report:
+    def _search(
+        self,
+        tree_id: str,
+        space: ToldSpace[State],
+        budget: SearchBudget,
+        name: str,
+        goal: str,
+        run_id: str,
+        ways: SearchWays | None,
+        adviser: Adviser | None,
+    ) -> TreeSearch[State]:
+        if adviser is None:
+            return self.kept.run(tree_id, space, budget, name=name, goal=goal, run_id=run_id, ways=ways)
+        advised = AdvisedSpace(space, adviser)
+        longer = replace(budget, calls=self.most_calls, seconds=ADVISED_SECONDS * (budget.seconds or 0))
+        return self.kept.run(tree_id, advised, longer, name=name, goal=goal, run_id=run_id, ways=ways)
+
+    def _answer(self, question: str, asked: LinkAsked, run_id: str, adviser_of: AdviserOf | None) -> Report:
         if asked.sought is not None:
             table = self.knowledge.candidates.rank(asked.sought, asked.last, top=TOP)
             return candidates_report(question, table, self.knowledge)
         first, last = self.knowledge.entities.node(asked.first), self.knowledge.entities.node(asked.last)
-        return self._ways(question, first, last, run_id)
+        return self._ways(question, first, last, run_id, adviser_of)
 
-    def _ways(self, question: str, first: Node, last: Node, run_id: str) -> Report:
+    def _ways(self, question: str, first: Node, last: Node, run_id: str, adviser_of: AdviserOf | None) -> Report:
         reading = self.knowledge.reading
         names = {first.id: first.name, last.id: last.name}
         sources = {source.id: source.name for source in reading.stats().sources}
@@ -119,17 +151,25 @@ class SearchStrategy:
         if ends[0] == ends[1]:
             raise UserError(f"Both names mean {first.name}.", advice="Name two different entities.")
         space = PathSpace(view, ends[0], frozenset({ends[1]}))
-        search = self.kept.run(
+        search = self._search(
             f"{run_id}/{first.id} to {last.id}",
             space,
             WAYS_BUDGET,
-            name="paths",
-            goal=f"{first.id} to {last.id}",
-            run_id=run_id,
-            ways=SearchWays(parallel=16),
+            "paths",
+            f"{first.id} to {last.id}",
+            run_id,
+            SearchWays(parallel=16),
+            adviser_of(question, (), run_id) if adviser_of is not None else None,
         )
         ways = [space.path(state) for _, state in search.ends(WAYS_NAMED)]
         report = paths_report(question, (first, last), list(dict.fromkeys(stated)), ways, self.knowledge)
         everything = "all there are of at most 4 steps" if search.root.done else "not all there may be"
-        seen = f"{search.evaluations:,} ways were looked at, {everything}."
+        seen = f"{search.evaluations:,} ways were looked at, {everything}.{_advised_by(search)}"
         return report.model_copy(update={"limitations": [seen, *report.limitations]})
+
+
+def _advised_by(search: TreeSearch[State]) -> str:
+    """Say who had a say in a search, "" for nobody."""
+    heard = search.space.heard if isinstance(search.space, AdvisedSpace) else []
+    names = " and ".join(dict.fromkeys(one.by for one in heard if one.by))
+    return f" {names} proposed and judged some; what was proposed was held against graph or planner." if names else ""

@@ -142,6 +142,26 @@ def test_a_question_of_two_parts_is_searched_part_by_part_and_loses_none(otters,
     assert [(node.tool, node.params) for node in plan.nodes] == [(node.tool, node.params) for node in own.nodes]
 
 
+LIST = "(a) Does weight differ between the sexes? (b) Is weight correlated with length? (c) And so on?"
+
+
+def test_the_items_of_a_list_are_chosen_one_by_one_and_one_that_says_too_little_is_named(otters, planner):
+    asked = planner.asked(LIST, otters)
+    assert [next(iter(weighed), "") for weighed in asked] == ["compare_groups", "correlation", ""]
+    strategy = SearchStrategy(None, KeptSearches(SearchTreesTwin(), FrozenClock()), planner)  # type: ignore[arg-type]
+    record = RunRecord(run_id="run_3", question=LIST, user="me", status="planning", created_at="2026-01-01")
+    best = strategy.best_plan(record, otters)
+    assert best.analysis == "compare_groups+correlation+-"
+    plan = planner.plan(LIST, otters, analysis=best.analysis, chosen=best.chosen).plan
+    own = planner.plan(LIST, otters).plan
+    assert [(node.tool, node.params) for node in plan.nodes] == [(node.tool, node.params) for node in own.nodes]
+    assert plan.not_answered == own.not_answered
+    assert "(c) And so on?" in plan.not_answered[0]
+    other = planner.plan(LIST, otters, analysis="-+scatter_plot+-", chosen={"scatter_plot": {"y": "length"}}).plan
+    assert [(node.tool, node.params["y"]) for node in other.nodes] == [("scatter_plot", "length")]
+    assert "left aside, as was chosen" in other.not_answered[0]
+
+
 def test_parts_are_planned_as_chosen_and_what_is_left_aside_is_said(otters, planner):
     plan = planner.plan(TWO, otters, analysis="-+scatter_plot").plan
     assert [chosen.id for chosen in plan.analysis] == ["scatter_plot"]

@@ -233,6 +233,20 @@ def test_what_the_graph_states_is_no_news(roles):
     assert reviewed(roles, "Vedolizumab treats psoriasis.").scores["novelty"] > 2
 
 
+def test_one_more_drug_of_a_class_in_use_is_less_new_than_one_with_a_path_of_its_own(tmp_path):
+    roles = roles_by_rules(made_knowledge(tmp_path, ("beta blocker", "includes", "warfarin")))
+    more = reviewed(roles, "Warfarin treats glaucoma.")
+    assert more.scores["novelty"] == 4
+    assert "drugs that treat it already (timolol)" in more.feedback["novelty"]
+    own = [
+        ("beta blocker", "includes", "warfarin"),
+        ("warfarin", "binds", "VDR"),
+        ("VDR", "associated_with", "glaucoma"),
+    ]
+    other = reviewed(roles_by_rules(made_knowledge(tmp_path / "own", *own)), "Warfarin treats glaucoma.")
+    assert "2 kinds of path lead near it" in other.feedback["novelty"]
+
+
 def test_what_the_graph_denies_is_disproved(roles):
     review = reviewed(roles, "Timolol treats asthma.")
     assert review.reflection == "disproved"

@@ -15,6 +15,7 @@ from engine.strategies.tournament.bridges.patterns import DISEASE, DRUG, GENE, T
 from engine.strategies.tournament.bridges.placing import GraphPlace, Placing
 from engine.strategies.tournament.bridges.written import BUILT_IN
 from engine.strategies.tournament.roles import Guidance, Ideas, Reviewed
+from engine.text.prose import listed
 from engine.text.sentences import split_sentences
 
 Scored = tuple[int, str]
@@ -26,6 +27,8 @@ _DOUBT = 0.75
 _SUPPORTED = 0.5
 _SHORT, _GOOD, _LONG, _TOO_LONG = 6, 45, 90, 400
 """Words of a hypothesis."""
+_ME_TOO, _SHOWN = 4, 3
+"""Novelty of one more drug of a kind that is in use, and drugs of it that are named."""
 _FEW_TREATMENTS, _MANY_TREATMENTS = 5, 20
 
 
@@ -49,7 +52,7 @@ class RuleReviewer:
         place, view = self.placing.place(one), self.placing.finder().view
         scored: dict[str, Scored] = {
             "scientific_soundness": _soundness(place),
-            "novelty": _novelty(place),
+            "novelty": _novelty(place, view),
             "relevance": _relevance(place, asked, view),
             "testability": self._testability(one, aims, place, view),
             "clarity": _clarity(one.text),
@@ -134,7 +137,7 @@ def _soundness(place: GraphPlace) -> Scored:
     ), f"support {support:.2f} of 1 from {len(pro)} piece{'s' * (len(pro) != 1)} of evidence{against}."
 
 
-def _novelty(place: GraphPlace) -> Scored:
+def _novelty(place: GraphPlace, view: GraphView) -> Scored:
     if place.known:
         return 2, f"the graph states already that {place.known}."
     if place.unread:
@@ -145,11 +148,21 @@ def _novelty(place: GraphPlace) -> Scored:
         return 6, "the graph does not state it, and paths of no known kind could lead to it."
     if place.idea is None:
         return 9, "the graph neither states it nor has a path of a known kind to it."
+    if alike := _like_known(place, view):
+        return _ME_TOO, f"not stated; its paths all go by drugs that treat it already ({listed(alike[:_SHOWN])})."
     many = len({way.pattern.name for way in place.idea.ways})
     return max(4, round(10 - 5 * place.idea.strength)), (
         f"not stated; {many} kind{'s' * (many != 1)} of path lead{'s' * (many == 1)} near it "
         f"(strength {place.idea.strength:.2f} of 1)."
     )
+
+
+def _like_known(place: GraphPlace, view: GraphView) -> list[str]:
+    """Return the drugs that all paths of a treatment go by, of which it would be one more; [] where a path has none."""
+    if place.idea is None or place.kind is None or place.kind.relation not in TREATS:
+        return []
+    by_drugs = [[n for n in way.nodes[1:-1] if view.nodes.node_type(n) is DRUG] for way in place.idea.ways]
+    return list(dict.fromkeys(view.nodes.name(drug) for drugs in by_drugs for drug in drugs)) if all(by_drugs) else []
 
 
 def _relevance(place: GraphPlace, asked: GoalRead | None, view: GraphView) -> Scored:
