@@ -15,3 +15,10 @@ ASKS_HIGHEST = (
     r"richest|higher|more|bigger|larger|greater|longer|heavier|faster|thicker|taller)\b"
 )
 """Asks for the name of the group with the most of something."""
+_AND = r"\b[^.?!]{0,30}\b(?:and|vs\.?|versus|against|than)\s+(?:(?:in|the|with|of)\s+)*"
+_NO_DOSE = r"\b(?!\s*(?:doses?|conc\w*|times?|days?|weeks?|values?))"
+ASKS_ENDS = (
+    rf"\b(?:best|highest|largest|greatest){_AND}(?:worst|lowest|smallest|least){_NO_DOSE}|"
+    rf"\b(?:worst|lowest|smallest|least){_AND}(?:best|highest|largest|greatest){_NO_DOSE}"
+)
+"""Asks for the two groups at the ends, which are known only once the data were looked at."""

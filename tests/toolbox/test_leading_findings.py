@@ -122,7 +122,7 @@ def test_shares_of_all_groups_stand_in_the_first_sentence(tmp_path):
                           "complete": ["Yes"] * 45 + ["No"] * 5 + ["Yes"] * 20 + ["No"] * 20 + ["Yes"] * 48 + ["No"] * 12})  # fmt: skip
     given = {"event": "complete", "group": "species", "event_value": "Yes"}
     record, _, _ = run_step(proportion_test, {"table": nests}, given, tmp_path)
-    assert "90.0 % in a, 80.0 % in c and 50.0 % in b" in record["findings"][0]["text"]
+    assert "90.0 % (45 of 50) in a, 80.0 % (48 of 60) in c and 50.0 % (20 of 40) in b" in record["findings"][0]["text"]
 
 
 def test_a_top_ten_is_named_with_ten(tmp_path):
@@ -389,3 +389,59 @@ def test_a_condition_is_told_in_words():
     table = pd.DataFrame({"site": ["a", "b", "c", "a"], "mass": [1, 5, 7, 9]})
     finding = first_of(filter_rows, table, condition="`site` in ['a', 'c'] and `mass` > 5")
     assert finding["text"] == "In 2 of 4 rows site is a or c and mass > 5."
+
+
+# ==== whose change, how many, the two at the ends ====
+
+
+def test_changes_of_three_groups_are_all_told(tmp_path):
+    rng = np.random.default_rng(3)
+    rise = {"hay": 1.0, "silage": 5.0, "pellets": 5.0}
+    frame = pd.DataFrame([
+        (f"{feed}{n}", feed, day, 30 + (rise[feed] if day else 0) + base + rng.normal(0, 0.5))
+        for feed in rise for n in range(12) for base in [rng.normal(0, 2)] for day in (0, 28)
+    ], columns=["goat", "feed", "day", "milk"])  # fmt: skip
+    params = {"outcome": "milk", "fixed": ["day", "feed"], "subject": "goat", "interaction": True,
+              "categorical": ["day"]}  # fmt: skip
+    record, _, issues = run_step(mixed_model, {"table": frame}, params, tmp_path)
+    assert not issues
+    first = record["findings"][0]
+    assert first["text"].startswith("The change of milk from day 0 to 28 differs between the 3 groups of feed: ")
+    wide = frame.pivot_table(index=["goat", "feed"], columns="day", values="milk")
+    for feed, mean in (wide[28] - wide[0]).groupby("feed").mean().items():
+        assert values_of(first)[f"effect {feed}"] == pytest.approx(mean)
+        assert f"+{format_number(mean)} in {feed}" in first["text"]
+
+
+def test_an_empty_cell_is_no_event_where_that_is_said(tmp_path):
+    frame = pd.DataFrame({"arm": ["a"] * 10 + ["b"] * 10, "left": ["died"] * 4 + ["sold"] + [None] * 15})
+    params = {"event": "left", "event_value": "died", "group": "arm", "empty": "no event"}
+    record, tables, issues = run_step(proportion_test, {"table": frame}, params, tmp_path)
+    assert not issues
+    assert tables["shares"]["total"].tolist() == [10, 10]
+    assert "(4 of 10)" in record["findings"][0]["text"]
+    assert any("counted as without the event" in warning for warning in record["warnings"])
+
+
+def test_the_two_at_the_ends_say_that_they_were_picked(tmp_path):
+    record, tables, issues = run_step(compare_groups, {"table": TABLE}, {"value": "count", "group": "spray"}, tmp_path)
+    assert not issues
+    ends = next(f for f in record["findings"] if "picked after looking" in f["text"])
+    assert ends["text"].startswith("count is higher in F (")
+    pair = tables["comparison"].query("comparison == 'F vs C' or comparison == 'C vs F'").iloc[0]
+    assert abs(values_of(ends)["between the ends"]) == pytest.approx(abs(pair["difference"]))
+
+
+def test_subjects_of_several_rows_are_counted_once(tmp_path):
+    frame = pd.DataFrame({"patient": [f"P{n}" for n in range(20)] * 2, "sex": (["m"] * 15 + ["f"] * 5) * 2})
+    params = {"columns": ["patient"], "group_by": "sex", "count": True}
+    record, _, _ = run_step(summarize_table, {"table": frame}, params, tmp_path)
+    assert record["findings"][0]["text"].startswith("15 in m and 5 in f (20 different patient in 40 rows")
+
+
+def test_codes_of_groups_stand_with_their_column_in_a_log_rank_test(tmp_path):
+    frame = load_gbsg2().assign(grade=lambda t: t["tgrade"].map({"I": 1, "II": 2, "III": 3}))
+    record, _, _ = run_step(
+        log_rank, {"survival": frame}, {"time": "time", "event": "cens", "group": "grade"}, tmp_path
+    )
+    assert "longest with grade 1 and shortest with grade 3" in record["findings"][0]["text"]

@@ -157,6 +157,8 @@ class Assignment:
     def _weigh(self, param: ParamSpec, name: str) -> float:
         slot, column = slot_of(param.role), self._as_left(name)
         fits = slot.fits(column, self.sheet) if column else 0.0
+        if column and column.levels and param.role == "outcome" and name in self.reading.shares:
+            fits = 1.0  # one of its levels against all others makes two states
         if fits <= 0 or self._ruled_out(param, name) or self._not_meant(param, name, fits):
             return -1.0
         earlier = next((m.first for m in self.reading.mentions if m.column == name), 0)
@@ -182,6 +184,7 @@ class Assignment:
         if (
             name not in reading.named()
             and not self._contrasted(name)
+            and not (reading.shares and reading.parts.get(name) == {"cause"})  # `is the share of A higher with B`
             and param.role in ("split", "group_optional", "factors")
             # One of two states names the comparison with the other, except for `is it synergistic in HCT`.
             and (not two_states(self.sheet, name) or (param.role != "factors" and self._only_there(name)))

@@ -259,6 +259,25 @@ def pairs_exist(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def one_change(bound: Bound, reading: Reading) -> bool:
+    """No grouping of whole subjects is named beside the occasions: whose changes differ is another question than whether all changed."""
+    return not groups_beside(bound, reading)
+
+
+def groups_beside(bound: Bound, reading: Reading) -> list[str]:
+    """Return the named groupings of whole subjects whose rows are not all of one level."""
+    found, sheet = repetition(bound), bound.sheet
+    kept = {item.column for item in bound.rows if item.op == "in" and len(item.values) == 1}
+    kept |= {r.column for r in reading.restrictions if r.sure and r.op == "in" and len(r.values) == 1}
+    return [
+        name
+        for name in (reading.named() if found and sheet else ())
+        if found and name in found.between and name not in kept and not reading.is_a(name, "adjust")
+        and sheet and (c := sheet.column(name)) and (is_group(c) or c.codes)
+    ]  # fmt: skip
+
+
+@_named
 def no_control(bound: Bound, reading: Reading) -> bool:
     """The groups are kinds, not what was done to them: none is called like a control."""
     columns = [bound.sheet.column(name) for name in bound.of_role("label") if bound.sheet]

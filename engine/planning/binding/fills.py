@@ -11,10 +11,11 @@ from typing import Any
 from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.bases import as_groups, references_said
 from engine.planning.binding.bound import Bound
+from engine.planning.binding.conditions import groups_beside
 from engine.planning.binding.slots import panel_units, slot_of
 from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import LIKELY, ColumnMention
-from engine.planning.reading.reading import Reading
+from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.as_tools import conversion
 from engine.planning.tables.sheets import is_group
 from engine.text.names import name_parts
@@ -103,10 +104,33 @@ def with_course(bound: Bound, reading: Reading) -> None:
     if asked is True and len(named) == 1 and len(times) == 1 and times[0] not in bound.columns():
         bound.params[fixed.name] = [*named, times[0]]
         bound.reasons.append(f"How fast it changes is asked of: {times[0]!r} is the time.")
+    elif asked is None and (change := _two_occasions(bound, reading, named)) is not None:
+        over, levels, group = change
+        bound.params |= {fixed.name: [over, group, *(n for n in named if n not in (over, group))], flag.name: True}
+        column = sheet.column(over)
+        if column is not None and set(column.levels) - set(levels) and over not in {row.column for row in bound.rows}:
+            place = next(m for m in reading.mentions if m.column == over)
+            bound.rows.append(Restriction(over, "in", levels, place.first, place.last, sure=True))
+        bound.reasons.append(f"How {over!r} changes it is asked by {group!r}, so the change may differ between these.")
     elif asked is None and along and groups:
         first = [groups[0], along[0]]
         bound.params |= {fixed.name: [*first, *(n for n in named if n not in first)], flag.name: True}
         bound.reasons.append(f"{groups[0]!r} is followed over {along[0]!r}, so its effect may change with it.")
+
+
+def _two_occasions(bound: Bound, reading: Reading, named: list[str]) -> tuple[str, tuple[str, ...], str] | None:
+    """Return the two occasions that are set against each other and the groups whose changes are asked: (column, levels, groups)."""
+    sheet, groups = bound.sheet, [name for name in groups_beside(bound, reading) if name in named]
+    for name in named if sheet and groups else ():
+        column = sheet.column(name) if sheet else None
+        levels = tuple(dict.fromkeys(m.level for m in reading.mentions if m.column == name and m.level))
+        if column is not None and name not in groups and len(levels) == TWO and {*levels} <= {*column.levels}:
+            return name, levels, groups[0]
+    return None
+
+
+TWO = 2
+"""So many occasions make a change."""
 
 
 def _panel(bound: Bound) -> None:

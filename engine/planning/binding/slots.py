@@ -119,6 +119,8 @@ def _predictor(column: ColumnProfile, sheet: Sheet) -> float:
 def _subject(column: ColumnProfile, sheet: Sheet) -> float:
     if sheet.repeated(by=column.name) is not None:
         return 1.0
+    if any(column.name in item.between for item in sheet.structure.repeated):
+        return 0.0  # what is the same in all rows of a subject is a group of subjects, and pairs nothing
     return (
         0.5
         if column.scale in ("code", "identifier")

@@ -169,7 +169,7 @@ def weighed(
         if key in analyses
     ]
     for item in found:
-        item.left = _contrasts_left(item, reading) + _held_left(item, reading)
+        item.left = _contrasts_left(item, reading) + _held_left(item, reading) + _shares_left(item, reading)
     fits = {item.analysis.id: max(-1.5, min(1.5, _fit(item, reading, data, tools))) for item in found}
     given = {item.analysis.id: _heirs(item, analyses, within, aside) for item in found}
     named = methods_named(tools, reading.question)
@@ -249,6 +249,11 @@ def _held_left(item: Candidate, reading: Reading) -> int:
         return 0
     held = [name for name, parts in reading.parts.items() if parts == {"adjust"} and item.bound.sheet.column(name)]
     return 2 * len(set(held) - set(item.bound.columns()))
+
+
+def _shares_left(item: Candidate, reading: Reading) -> int:
+    """Return twice how many columns of whose level a share is compared have no part in the step: its mean is another question."""
+    return 2 * len(reading.shares - set(item.bound.columns())) if item.bound is not None else 0
 
 
 def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType], aside: set[str]) -> set[str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 
 from engine.domain.plan import OpenQuestion
+from engine.errors import PlanError
 from engine.planning.binding.conditions import repetition
 from engine.planning.guards.case import Case, guard
+from engine.planning.guards.values import as_level
 from engine.planning.tables.sheets import is_group
 
 
@@ -129,3 +131,43 @@ def slope_over_time(case: Case) -> None:
         f"The question asks whether the effect of {fixed[0]!r} depends on something else, and does not name a column for "
         "that; the plan has the effect alone."
     )
+
+
+FEWEST_PAIRS = 3
+
+
+@guard
+def pairs_there(case: Case) -> None:
+    """Refuse a paired comparison in which hardly a subject has both values: there is nothing to pair."""
+    bound, sheet = case.bound, case.bound.sheet
+    both = [name for role in ("measure_a", "measure_b") for name in bound.of_role(role)]
+    subject = next(iter(bound.of_role("pair", "subject")), "")
+    group = next(iter(bound.of_role("group", "condition", "within")), "")
+    frame = sheet.frame() if sheet else None
+    if frame is None or not {*both, *filter(None, (subject, group)), *bound.of_role("measure")} <= {*frame}:
+        return  # columns that a step makes
+    for item in bound.rows:
+        if item.column in frame:
+            frame = frame.loc[[bool(text := as_level(value)) and item.holds(text) for value in frame[item.column]]]
+    if len(both) == 2:
+        pairs, what = len(frame.dropna(subset=both)), f"rows have both {both[0]!r} and {both[1]!r}"
+    elif subject and group:
+        rows = frame.dropna(subset=[*bound.of_role("measure"), subject, group])
+        sides = [bound.params.get(p.name) for p in bound.spec.params if p.kind == "level" and p.of == group_param(case)]
+        chosen = next((bound.params.get(p.name) for p in bound.spec.params if p.role == "levels"), None)
+        levels = {str(x) for x in (chosen or sides) if x} or {as_level(value) for value in rows[group]}
+        rows = rows.loc[[as_level(value) in levels for value in rows[group]]]
+        pairs = int((rows.groupby(subject, observed=True)[group].nunique() == len(levels)).sum())
+        what = f"of {subject!r} have a value in each of {group} {', '.join(sorted(levels)[:6])}"
+    else:
+        return
+    if pairs < FEWEST_PAIRS:
+        message = f"Nothing can be paired: {pairs} {what}, and at least {FEWEST_PAIRS} are needed."
+        raise PlanError(
+            message, advice="Say `unpaired` to compare the groups as different subjects, or name what pairs the rows."
+        )
+
+
+def group_param(case: Case) -> str:
+    """Return the name of the part that groups or occasions are bound to, "" where there is none."""
+    return next((p.name for p in case.bound.spec.params if p.role in ("group", "condition", "within")), "")

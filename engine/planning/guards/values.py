@@ -1,4 +1,4 @@
-"""Guards of values: several units in one column, codes for missing values, keys that no two files share."""
+"""Guards of values: several units in one column, codes for missing values, cells left empty, keys that no two files share."""
 
 # Most methods of pandas carry no types of what they return, which is all that these rules would find here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 
 from engine.data.columns.column import level_text
+from engine.domain.plan import OpenQuestion
 from engine.errors import PlanError
 from engine.planning.guards.case import Case, guard
+from engine.planning.reading.contrast import control_of
 
 _MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 9999.0)
 
@@ -110,3 +112,31 @@ def _same_values(case: Case, left: str, right: str) -> bool:
         return False
     a, b = set(first[left].dropna().astype(str)), set(second[right].dropna().astype(str))
     return len(a) > 3 and len(a & b) >= 0.8 * min(len(a), len(b))
+
+
+@guard
+def empty_events(case: Case) -> None:
+    """Take empty cells as `nothing happened` where a column names ends and most rows have none, and ask.
+
+    A column of exits or complications is filled where something happened; to leave the others out would make 6 deaths of
+    32 calves 6 of 8. A column that has a level of its own for nothing (no, none, alive) knows the difference.
+    """
+    bound, sheet = case.bound, case.bound.sheet
+    param = next((p for p in bound.spec.params if p.role == "empty_event"), None)
+    name = next(iter(bound.of_role("outcome")), "")
+    column = sheet.column(name) if sheet and name else None
+    if param is None or column is None or sheet is None or param.name in case.reading.chosen.get(bound.spec.name, {}):
+        return
+    texts = column.kind not in ("integer", "number") and bool(column.levels)
+    if not texts or bound.params.get(param.name) not in (None, param.default) or not sheet.profile.rows:
+        return
+    if column.missing <= sheet.profile.rows / 2 or control_of(column, list(column.levels)):
+        return
+    bound.params[param.name] = "no event"
+    bound.questions.append(
+        OpenQuestion(
+            id=param.name, param=param.name, choices=list(param.choices), proposed="no event",
+            text=f"Does an empty cell of {name!r} say that nothing happened (no event), or is it not known there (unknown)?",
+            why=f"{column.missing} of {sheet.profile.rows} cells are empty, and no level of its own says that nothing happened.",
+        )
+    )  # fmt: skip

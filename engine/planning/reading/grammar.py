@@ -92,6 +92,19 @@ def shares_of(coded: Coded) -> list[tuple[ColumnMention, list[ColumnMention]]]:
     return [(whom, what) for whom, what in found if all(m.column != whom.column for m in what)]
 
 
+_SHARES_BY = re.compile(
+    rf"(?:%|\b(?:percent|per cent|percentage|proportion|share|fraction)s?) of{_SAME}{{0,2}}?\s+(?P<x><l\d+>)(?:\s*<c\d+>)?"
+    rf"(?:\s+(?!<)[\w'-]+){{0,3}}?\s+(?:{_VARIES}|more|less|fewer|better|worse)\b{_GAP}\b(?:with|in|among|between|for|at|under|by|across){_GAP}{_Y}",
+    re.IGNORECASE,
+)
+
+
+def shares_compared(coded: Coded) -> list[tuple[ColumnMention, list[ColumnMention]]]:
+    """Return the level whose share is compared and the groups it is compared by: `is the share of E. coli higher in ward A`."""
+    found = [(coded.inside(match["x"])[0], coded.inside(match["y"])) for match in _SHARES_BY.finditer(coded.text)]
+    return [(what, groups) for what, groups in found if all(m.column != what.column for m in groups)]
+
+
 def parts_of(coded: Coded) -> dict[str, set[Part]]:
     """Return column -> what the sentence makes of it."""
     found: dict[str, set[Part]] = {}

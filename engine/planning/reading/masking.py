@@ -30,6 +30,8 @@ def kind_of(column: ColumnProfile) -> str:
         "ordered": "CAT",
         "code": "UNIT",
     }
+    if column.scale == "code" and column.codes:
+        return "CAT"  # of which a legend says what each stands for names groups, not single things
     return kinds.get(column.scale, "UNIT")
 
 

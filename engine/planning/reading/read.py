@@ -19,7 +19,7 @@ from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.arms import groups_meant
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level
-from engine.planning.reading.grammar import contrasts, parts_of, ranges, shares_of
+from engine.planning.reading.grammar import contrasts, parts_of, ranges, shares_compared, shares_of
 from engine.planning.reading.leaving_out import talked_of
 from engine.planning.reading.masking import masked
 from engine.planning.reading.reading import Contrast, Part, Reading, Request
@@ -113,6 +113,13 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
         reading.parts.get(whom.column, set[Part]()).discard("outcome")
         for column in counted:
             reading.parts.setdefault(column, set()).add("outcome")
+    for what, groups in shares_compared(coded):
+        sides = {m.column for m in groups}
+        kept = [r for r in kept if r.op != "in" or (r.column != what.column and (r.sure or r.column not in sides))]
+        reading.parts[what.column] = {"outcome"}
+        reading.shares.add(what.column)
+        for column in sides:
+            reading.parts[column] = {"cause"}
     gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
     against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
     reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]

@@ -98,6 +98,8 @@ class Reading:
     """Column -> the levels of a range of which the question names the ends."""
     spared: list[ColumnMention] = field(default_factory=list)
     """Levels named where rows are said to be left out or counted: their rows alone are never meant."""
+    shares: set[str] = field(default_factory=set)
+    """Columns of one of whose levels the share is compared, however many levels they have."""
     explained: set[int] = field(default_factory=set)
     """The tokens that say so: they ask for nothing."""
     chosen: Choices = field(default_factory=dict[str, Mapping[str, Any]])

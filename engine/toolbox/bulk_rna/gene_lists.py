@@ -172,7 +172,7 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
     description=(
         "Take the genes that pass from a differential expression table: adjusted p-value below `alpha` and absolute "
         "log2 fold change of at least `min_abs_lfc`; `up` keeps those higher in the treated group, `down` those lower. "
-        "Best first; gives symbols where the table has them, otherwise its ids."
+        "Best first (by p-value or by fold change); gives symbols where the table has them, otherwise its ids."
     ),
     domain="transcriptomics",
     task_type="preprocessing",
@@ -196,6 +196,15 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
             "Smallest absolute log2 fold change", unit="log2", minimum=0, maximum=20, decides="Fold change at least"
         ),
         "top_n": param("Keep at most so many; 0 keeps all", unit="genes", minimum=0),
+        "order": param(
+            "Which come first",
+            choices=("p-value", "fold change"),
+            words=[
+                r"fold change: \bby (?:the )?(?:log2? ?)?fold|(?:largest|highest|biggest|strongest) (?:log2? ?)?fold|"
+                r"\b(?:go(?:es)?|went|rises?|rose) (?:up|down) (?:the )?most\b|\bmost (?:strongly )?induced\b",
+                r"p-value: \bby (?:the )?(?:adjusted )?(?:p\b|p.?value|significance)|most significant",
+            ],
+        ),
     },
     requires_tool=("differential_expression",),
     produces_for=("over_representation",),
@@ -217,7 +226,15 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
     helpers=(name_some, de_columns),
     answers=["select_genes"],
 )
-def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_abs_lfc: float = 0.0, top_n: int = 0):
+def select_genes(
+    de_table,
+    *,
+    direction: str = "both",
+    alpha: float = 0.05,
+    min_abs_lfc: float = 0.0,
+    top_n: int = 0,
+    order: str = "p-value",
+):
     """Take the genes that pass from a differential expression table."""
     table = de_columns(de_table)
     passing = table[(table["p_adj"] < alpha) & (table["log2_fold_change"].abs() >= min_abs_lfc)]
@@ -225,8 +242,11 @@ def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_
         passing = passing[passing["log2_fold_change"] > 0]
     elif direction == "down":
         passing = passing[passing["log2_fold_change"] < 0]
-    order = [name for name in ("p_adj", "p_value", "feature") if name in passing]
-    passing = passing.sort_values(order, kind="stable")
+    keys = [name for name in ("p_adj", "p_value", "feature") if name in passing]
+    passing = passing.sort_values(keys, kind="stable")
+    by_fold = order == "fold change"
+    if by_fold:
+        passing = passing.sort_values("log2_fold_change", key=lambda fold: -fold.abs(), kind="stable")
     warnings = []
     names = passing["feature"]
     if "symbol" in passing:
@@ -265,10 +285,13 @@ def select_genes(de_table, *, direction: str = "both", alpha: float = 0.05, min_
     lead = "; they are" if each and len(genes) == total else ":"
     without = f" {untested:,} have no adjusted p-value and cannot be among them." if untested else ""
     size = f", at least {2**min_abs_lfc:.3g}-fold" if min_abs_lfc else ""
-    few = f"; the {len(genes)} with the smallest p-values" if len(genes) < total else ""
+    first = "largest fold changes" if by_fold else "smallest p-values"
+    few = f"; the {len(genes)} with the {first}" if len(genes) < total else ""
+    folds = dict(zip(names.astype(str)[::-1], passing["log2_fold_change"][::-1], strict=True))
+    named = [f"{gene} (log2 {folds[gene]:.2f})" for gene in genes] if by_fold else genes
     finding = {
         "text": f"{total:,} of {len(table):,} genes {wording[direction]} (adjusted p < {alpha:g}{size}){each}"
-        f"{f'{few}{lead} ' if genes else ''}{name_some(genes, 25 if few else 10) if genes else ''}.{without}",
+        f"{f'{few}{lead} ' if genes else ''}{name_some(named, 25 if few else 10) if genes else ''}.{without}",
         "values": [
             {"name": "n_passing", "value": total, "unit": "genes"},
             {"name": "n_selected", "value": len(genes), "unit": "genes"},

@@ -184,7 +184,8 @@ def order_finding(halves, own, main, ed_test, tests, said):
     if pair is not None and not pair["p_adj"] < 0.05:
         one, other = pair["comparison"].split(" vs ", 1)
         sure = f" (adjusted {format_p(pair['p_adj'])})" if pair["p_adj"] == pair["p_adj"] else ""
-        text = f"{text.removesuffix('.')}; {one} and {other} are not shown to differ{sure}."
+        left = left_open(pair["lower_95"], pair["upper_95"], ratio=True)
+        text = f"{text.removesuffix('.')}; {one} and {other} are not shown to differ{sure}{left}."
     return {**finding, "text": text, "values": numbers}
 
 

@@ -289,9 +289,10 @@ def doses_overview(curves, doses, said, level):
                                            max(known, key=lambda item: item[1]["dose"])]  # fmt: skip
     parts = [f"{format_number(row['dose'])} ({said_range(row['lower_95'], row['upper_95'])}) for "
              f"{called_level(name, said['group'])}" for name, row in shown]  # fmt: skip
-    span = f"between those of {len(known)} curves: " if len(shown) < len(known) else ""
     unit = f" in {said['unit']}" if said["unit"] else ""
-    told = [f"is {span}{in_a_row(parts)}"] if parts else []
+    told = [f"is {in_a_row(parts)}"] if parts else []
+    if len(shown) < len(known):
+        told = [f"is lowest of {len(known)} curves with {parts[0]} and highest with {parts[1]}"]
     if open_:
         told.append(f"is not settled by these doses for {in_a_row([called_level(n, said['group']) for n in open_])}")
     if flat:

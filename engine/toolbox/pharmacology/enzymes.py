@@ -430,7 +430,8 @@ def enzyme_kinetics(
                 {
                     "text": f"{row['constant']} {verdict} between {rows[0]['curve']} and {rows[1]['curve']}: ratio "
                     f"{row['comparison']} {format_number(row['ratio'])} "
-                    f"({said_range(row['lower_95'], row['upper_95'])}; {format_p(row['p_value'])}).",
+                    f"({said_range(row['lower_95'], row['upper_95'])}; {format_p(row['p_value'])})"
+                    f"{'' if row['p_value'] < 0.05 else left_open(row['lower_95'], row['upper_95'], ratio=True)}.",
                     "values": finding_values(
                         ratio=(row["ratio"], row["lower_95"], row["upper_95"]), p_value=row["p_value"]
                     ),

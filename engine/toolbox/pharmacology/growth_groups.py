@@ -128,6 +128,15 @@ def comparison_finding(row, tests, per, late):
     }
 
 
+def wider_pair(samples, row, pairs):
+    """Return the difference of two groups' means and half the width of its Welch interval that holds for all pairs."""
+    from scipy import stats
+
+    a, b = samples[row["group_1"]], samples[row["group_2"]]
+    ends = stats.ttest_ind(a, b, equal_var=False).confidence_interval(1 - 0.05 / pairs)
+    return {"difference": float(a.mean() - b.mean()), "half": float(ends.high - ends.low) / 2}
+
+
 def rates_overview(wells, tests, groups, group, per):
     """Return the finding on the rates of three groups or more: fastest and slowest, the test of all, then the pairs.
 
@@ -148,9 +157,19 @@ def rates_overview(wells, tests, groups, group, per):
     start = (f"{ends[0]} grows fastest and {ends[1]} slowest" if clear
              else f"The rates of growth are not shown to differ between {len(order)} groups, from {ends[1]} to "
              f"{ends[0]}")  # fmt: skip
+    # An interval of one pair is too narrow for whichever of several pairs is the widest apart; Bonferroni's is not.
+    reach = (
+        0.0
+        if clear
+        else max(
+            abs(pair["difference"]) + pair["half"] for pair in (wider_pair(samples, row, len(rows)) for row in rows)
+        )
+    )
+    most = f"; the data are compatible with differences of up to {format_number(reach)}{per} between two of them"
+    seen = "" if clear else most
     return [{
         "text": f"{start}: Welch's ANOVA over all {len(order)} groups {format_p(overall['p_value'])}; "
-                f"{which_differ(rows, group)} at an adjusted p below 0.05 (Welch, Holm).",
+                f"{which_differ(rows, group)} at an adjusted p below 0.05 (Welch, Holm){seen}.",
         "values": finding_values(**{f"rate {name}": float(samples[name].mean()) for name in (order[0], order[-1])},
                                  p_value=overall["p_value"]),
         "output": "rates",
@@ -201,6 +220,7 @@ GROWTH_HELPERS = (
     holm_adjust,
     overall_test,
     rate_comparisons,
+    wider_pair,
     rates_overview,
     comparison_finding,
     told_comparisons,

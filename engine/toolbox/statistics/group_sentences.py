@@ -155,6 +155,35 @@ def describe_ends(row, pair_rows, groups, value, group):
     return findings
 
 
+def describe_between_ends(row, pair_rows, groups, value, group):
+    """Return the finding on the highest group against the lowest, [] where that pair was not tested.
+
+    Which two these are the data said, so a test of just the two would find differences by chance: the p-value is that
+    of all pairs together.
+    """
+    kind = "mean" if "ANOVA" in row["test"] else "median"
+    order = sorted(groups, key=lambda r: r[kind])
+    low, high = order[0], order[-1]
+    pair = next((r for r in pair_rows if {r["group_1"], r["group_2"]} == {low["group"], high["group"]}), None)
+    if pair is None:
+        return []
+    sign = 1 if pair["group_1"] == high["group"] else -1
+    size, *limits = (sign * pair[key] for key in ("difference", "lower_95", "upper_95"))
+    least, most = sorted(limits)
+    interval = f" (95 % CI {format_number(least)} to {format_number(most)})" if least == least else ""
+    clear = pair["p_adj"] < 0.05
+    names = [f"{called_level(r['group'], group)} ({kind} {format_number(r[kind])}, n = {r['n']})" for r in (high, low)]
+    start = f"{value} is higher in {names[0]} than in {names[1]}" if clear else (
+        f"{value} is not shown to differ between the highest, {names[0]}, and the lowest, {names[1]}")  # fmt: skip
+    return [{
+        "text": f"{start}: {pair['estimate']} {format_number(size)}{interval}, adjusted {format_p(pair['p_adj'])} "
+                f"({pair['test']}). The two were picked after looking at all {len(groups)} groups, so the p-value is "
+                f"that of all {len(pair_rows)} pairs together{'' if clear else left_open(least, most)}.",
+        "values": finding_values(**{"between the ends": (size, least, most), "p_adj": pair["p_adj"]}),
+        "output": "comparison", "row": {"comparison": pair["comparison"]},
+    }]  # fmt: skip
+
+
 def describe_thresholds(pair_rows, control, value, group):
     """Return the finding on the lowest dose that differs from the control and the highest below it (LOEC and NOEC).
 

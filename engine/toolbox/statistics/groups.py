@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
-from engine.toolbox.asked import ASKS_HIGHEST, ASKS_LOWEST
+from engine.toolbox.asked import ASKS_ENDS, ASKS_HIGHEST, ASKS_LOWEST
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_choice import (
@@ -21,6 +21,7 @@ from engine.toolbox.statistics.group_choice import (
     second_opinion,
 )
 from engine.toolbox.statistics.group_sentences import (
+    describe_between_ends,
     describe_ends,
     describe_groups,
     describe_pair,
@@ -463,6 +464,7 @@ def compare_rows(samples, contrasts, family, test, method):
         describe_pair,
         pair_in_short,
         describe_groups,
+        describe_between_ends,
         describe_ends,
         describe_thresholds,
         logarithms,
@@ -494,7 +496,7 @@ def compare_rows(samples, contrasts, family, test, method):
         ],
         "comparison_plot": [],
     },
-    leads={"lowest": ASKS_LOWEST, "highest": ASKS_HIGHEST},
+    leads={"between the ends": ASKS_ENDS, "lowest": ASKS_LOWEST, "highest": ASKS_HIGHEST},
 )
 def compare_groups(
     table,
@@ -596,6 +598,7 @@ def compare_groups(
     findings += [describe(row, value, group, len(pair_rows) > 1) for row in pair_rows[:6]]
     if rows[0]["comparison"] == "all groups" and not log:
         findings += describe_ends(rows[0], pair_rows, group_rows(samples), value, group)
+        findings += describe_between_ends(rows[0], pair_rows, group_rows(samples), value, group)
     return {
         "groups": pd.DataFrame(group_rows(measured)),
         "comparison": pd.DataFrame(rows).reindex(columns=columns),

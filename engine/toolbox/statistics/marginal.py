@@ -236,7 +236,8 @@ def time_and_group(grid, first, second):
     early = re.compile(r"(?:pre|bef|base|start|init|early|first)", re.IGNORECASE)
     late = re.compile(r"(?:post|after|follow|final|end|late|last)", re.IGNORECASE)
     named = re.compile(r"(?:^|[\W_])(?:time|days?|weeks?|months?|years?|visit|period|phase|occasion|session|wave|when|"
-                       r"post|after|hours?)(?:$|[\W_\d])", re.IGNORECASE)  # fmt: skip
+                       r"post|after|hours?|tag|woche|monat|jahr|zeit|zeitpunkt|visite)(?:$|[\W_\d])",
+                       re.IGNORECASE)  # fmt: skip
 
     def timed(name):
         levels = grid["levels"][name]
@@ -365,6 +366,46 @@ def describe_change(row, what):
     return {"text": text, "values": values, "output": "contrasts", "row": {"comparison": row["comparison"]}}
 
 
+def describe_each_change(rows, grid, test, over, group, what):
+    """Return the finding on how far the effect of a factor of two levels, or a change over it, differs between groups.
+
+    Args:
+        rows: the contrasts of `over` within each level of `group`, one a level.
+        grid: the reference grid.
+        test: the joint test of the interaction.
+        over: the factor of two levels.
+        group: the factor of more than two.
+        what: what was modelled.
+    """
+    a, b, timed = time_and_group(grid, over, over)[2:]
+    ratio = rows[0]["effect_type"] != "difference"
+    parts, values = [], {}
+    for level, row in zip(grid["levels"][group], rows, strict=True):
+        effect, low, high = row["effect"], row["lower_95"], row["upper_95"]
+        if str(row["group_1"]) != str(b):
+            effect, low, high = (1 / effect, 1 / high, 1 / low) if ratio else (-effect, -high, -low)
+        sign = "+" if effect > 0 and not ratio else ""
+        parts.append(f"{sign}{format_number(effect)} in {called_level(level, group)} (95 % CI {format_number(low)} to "
+                     f"{format_number(high)})")  # fmt: skip
+        values[f"effect {level}"] = (effect, low, high)
+    kind = f"change of {what} from {over} {a} to {b}" if timed else f"effect of {over} ({b} minus {a}) on {what}"
+    kind = f"{rows[0]['effect_type']} of {what} for {over} {b} against {a}" if ratio else kind
+    verdict = "differs" if test["p_value"] < 0.05 else "is not shown to differ"
+    text = (f"The {kind} {verdict} between the {len(rows)} groups of {group}: {', '.join(parts[:-1])} and {parts[-1]}; "
+            f"test of the interaction {format_p(test['p_value'])}.")  # fmt: skip
+    return {"text": text, "output": "contrasts", "values": finding_values(p_value=test["p_value"], **values)}
+
+
+def each_change(contrasts, grid, tests, first, second, what):
+    """Return the finding of `describe_each_change` in a list; [] unless a factor of two levels meets one of more."""
+    levels = grid["levels"]
+    rows = [row for row in contrasts if row["factor"] == first and row["within"]]
+    test = next((test for test in tests if test["effect"] == f"{first}:{second}"), None)
+    if test is None or len(levels.get(first, ())) != 2 or not 3 <= len(levels.get(second, ())) == len(rows) <= 8:
+        return []
+    return [describe_each_change(rows, grid, test, first, second, what)]
+
+
 def marginal_findings(contrasts, grid, lead, noun, outcome, interacts):
     """Return the findings of the factor asked about first: its adjusted means, or how its effect changes.
 
@@ -405,6 +446,8 @@ MARGINAL_HELPERS = (
     contrast_frame,
     describe_contrasts,
     describe_change,
+    describe_each_change,
+    each_change,
     marginal_findings,
 )
 """What a tool carries that reports marginal means and contrasts of its model, beside the helpers of columns."""

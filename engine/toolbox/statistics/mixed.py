@@ -30,6 +30,7 @@ from engine.toolbox.statistics.logistic import event_level, separated
 from engine.toolbox.statistics.marginal import (
     MARGINAL_HELPERS,
     contrast_frame,
+    each_change,
     marginal_findings,
     marginal_tables,
     reference_grid,
@@ -244,7 +245,8 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
         )
         clear = row["p_value"] < 0.05
         target = f"the {ratio.split('_')[0]} of {event}" if ratio else event
-        verb = f"{'are' if ratio == 'odds_ratio' else 'is'} {'higher' if row['estimate'] > 0 else 'lower'}"
+        size = f"{100 * abs(row[name] - 1):.3g} % " if ratio and row[name] < 3 else ""
+        verb = f"{'are' if ratio == 'odds_ratio' else 'is'} {size}{'higher' if row['estimate'] > 0 else 'lower'}"
         start = (
             f"{'An' if clear else 'No'} {row['meaning']} on {target} was shown" if row["term"] in interactions
             else f"{target[0].upper() + target[1:] if ratio else target} {verb} with {row['meaning']}" if clear
@@ -532,13 +534,17 @@ def mixed_model(
     asked = [finding for finding in about if interaction and {*finding["row"].values()} & {*joint, ":".join(fixed[:2])}]
     rest = [finding for finding in about if finding not in asked]
     # With an interaction it is the answer, slopes that say its direction first; averages over it come after, if at all.
-    first = [*lead, *steeper] if change else [*steeper, *asked, *lead]
-    findings = [*first, *fitted, *rest] if interaction else [*lead, *fitted, *rest, *steeper]
+    each = each_change(contrasts, grid, tests, *fixed[:2], what) if interaction else []
+    first = [*each, *lead, *steeper] if change or each else [*steeper, *asked, *lead]
+    findings = [*first, *fitted, *rest]
     if not interaction:
         said = {"binomial": f"The odds of {what}", "poisson": f"The rate of {what}"}.get(family, outcome)
         verb = "are" if family == "binomial" else "is"
         together = {row["effect"]: row["p_value"] for row in tests if row["df"] > 1}
-        findings[:0] = describe_predictors(terms, effects, together, said, verb, ratio or "estimate", adjusted)
+        several = describe_predictors(terms, effects, together, said, verb, ratio or "estimate", adjusted)
+        # The effect that is asked about is the answer, also of a single one; which model gave it comes after.
+        answer = [*several, *lead] or rest[:1]
+        findings = [*answer, *fitted, *(finding for finding in rest if finding not in answer), *steeper]
     return {
         "coefficients": pd.DataFrame(terms),
         "tests": pd.DataFrame(tests),

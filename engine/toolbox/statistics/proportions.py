@@ -129,10 +129,11 @@ def uneven_rows(frame):
     return float(chi2.sf(((frame["events"][use] - expected) ** 2 / (expected * (1 - share[use]))).sum(), free))
 
 
-def tally_shares(table, event, event_value, events, total, group):
+def tally_shares(table, event, event_value, events, total, group, empty="unknown"):
     """Return events and total of every group, the event in words, and warnings.
 
-    Either `event` is a yes/no column with a row a subject, or `events` and `total` are counts.
+    Either `event` is a yes/no column with a row a subject, or `events` and `total` are counts. An empty cell of `event`
+    leaves its row out, or says that nothing happened.
     """
     import pandas as pd
 
@@ -146,7 +147,11 @@ def tally_shares(table, event, event_value, events, total, group):
         raise ValueError(f"The same column serves twice ({', '.join(chosen)}); expected different columns.")
     table = plain_table(table)
     require_columns(table, chosen)
-    table, warnings = complete_rows(table, chosen)
+    blank = table[event].isna() | (table[event].astype(str).str.strip() == "") if event else None
+    nothing = event and event_value and empty == "no event"
+    table, warnings = complete_rows(table, [name for name in chosen if not (nothing and name == event)])
+    if nothing and blank.any():
+        warnings.append(f"{int(blank.sum())} rows with an empty cell in {event} were counted as without the event.")
     if len(table) == 0:
         raise ValueError("The table has no rows; expected at least one. Choose another file.")
     frame = pd.DataFrame({"group": level_labels(table[group]) if group else pd.Series("all", index=table.index)})
@@ -287,7 +292,7 @@ def share_test_finding(row, what, alpha, shares, group, pairs=()):
         verdict = "differs between the groups" if p < alpha else "is not shown to differ between the groups"
         order = sorted(shares, key=lambda item: -item["share"])
         ends = order if len(order) <= 4 else [order[0], order[-1]]
-        known = [f"{100 * item['share']:.1f} % in {called_level(item['group'], group)}" for item in ends]
+        known = [f"{counted_share(item)} in {called_level(item['group'], group)}" for item in ends]
         told = f"{', '.join(known[:-1])} and {known[-1]}" if len(order) <= 4 else f"from {known[0]} to {known[-1]}"
         differ, reach = share_pairs(pairs, shares, group)
         excluded = (f"; the data are compatible with differences of up to {100 * reach:.1f} percentage points between "
@@ -380,6 +385,16 @@ def share_test_finding(row, what, alpha, shares, group, pairs=()):
         ),
         "group": param(
             "Column of groups to compare; empty for one share", kind="column", of="table", role="group_optional"
+        ),
+        "empty": param(
+            "What an empty cell of the yes/no column says: nothing is known, or no event happened",
+            choices=("unknown", "no event"),
+            role="empty_event",
+            words=[
+                r"no event: (?:empty|blank)(?: cells?)? (?:means?|is|are|=|counts? as|stands? for) "
+                r"(?:no\b|not|none|nothing|0)",
+                r"unknown: (?:empty|blank)(?: cells?)? (?:means?|is|are|=|counts? as|stands? for) (?:unknown|missing)",
+            ],
         ),
         "treated": param("The group to compare", kind="level", of="group", role="interest"),
         "control": param(
@@ -489,6 +504,7 @@ def proportion_test(
     treated: str = "",
     control: str = "",
     value: float | None = None,
+    empty: str = "unknown",
     alpha: float = 0.05,
     seed: int = 1,
 ):
@@ -499,7 +515,7 @@ def proportion_test(
         raise ValueError(f"The share to compare with is {value:g}; expected 0 to 1. Write 25 % as 0.25.")
     if (treated or control) and not group:
         raise ValueError("A group to compare was named, but no column of groups; name the group column too.")
-    sums, what, warnings = tally_shares(table, event, event_value, events, total, group)
+    sums, what, warnings = tally_shares(table, event, event_value, events, total, group, empty)
     levels = order_levels(sums.index)
     if len(levels) > 20:
         raise ValueError(

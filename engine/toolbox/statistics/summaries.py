@@ -130,6 +130,17 @@ def describe_levels(rows, group_by):
     return [{"text": text, "values": values, "output": "summary"}]
 
 
+def count_names(rows, name, group_by, distinct, total):
+    """Return the finding that counts whom a column names, each once, in all or in each group."""
+    values = finding_values(**{f"n {row[group_by]}" if group_by else "n": row["distinct"] for row in rows[:20]})
+    told = f"{distinct} different {name} in {total} rows"
+    if group_by:
+        each = [f"{row['distinct']} in {called_level(row[group_by], group_by)}"
+                for row in sorted(rows, key=lambda row: -row["distinct"])[:20]]  # fmt: skip
+        told = f"{in_a_row(each)} ({told}, each counted once in a group)"
+    return {"text": f"{told}.", "output": "summary", "values": values}
+
+
 @tool(
     name="summarize_table",
     title="Summarise the columns of a table",
@@ -188,6 +199,7 @@ def describe_levels(rows, group_by):
         called_level,
         describe_column,
         describe_levels,
+        count_names,
         unreadable_numbers,
         table_row,
     ),
@@ -236,7 +248,14 @@ def summarize_table(
     if incomplete:
         warnings.append(f"Columns with missing values, left out of their statistics: {', '.join(incomplete[:12])}.")
     findings = describe_levels(rows, group_by) if group_by else []
-    if count and group_by and all(row["distinct"] == row["n"] for row in rows):  # each row is one of what is counted
+    once = all(row["distinct"] == row["n"] for row in rows)
+    named = len(chosen) == 1 and rows[0]["type"] == "text" and table[chosen[0]].nunique() > 12
+    if count and named and not once:  # who is asked for has several rows
+        findings.insert(0, count_names(rows, chosen[0], group_by, table[chosen[0]].nunique(), len(table)))
+    elif count and not group_by and once and len(chosen) == 1:
+        told = f"{rows[0]['n']} rows, each with {chosen[0]} of its own."
+        findings.insert(0, {"text": told, "output": "summary", "values": finding_values(n=rows[0]["n"])})
+    elif count and group_by and once:  # each row is one of what is counted
         sizes = groups.size().sort_values(ascending=False)
         told = in_a_row([f"{size} in {called_level(level, group_by)}" for level, size in sizes.head(20).items()])
         values = finding_values(**{f"n {level}": int(size) for level, size in sizes.head(20).items()})

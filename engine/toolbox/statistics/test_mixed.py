@@ -95,7 +95,8 @@ def test_random_slopes_of_orthodont_match_nlme():
     reference = stats.ttest_1samp(slopes, 0)
     assert terms.loc["age", "df"] == reference.df
     assert terms.loc["age", "statistic"] == pytest.approx(reference.statistic, rel=1e-3)
-    assert "at the mean of age" in result["findings"][0]["text"]
+    assert result["findings"][0]["text"].startswith("distance is higher with 1 unit more of age")
+    assert "at the mean of age" in result["findings"][1]["text"]
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ def describe_medians(rows, group, unit, since):
         parts.append(
             f"{row['median']:g}{unit} with {group} = {row['group']} (95 % interval {low} to {high}, n = {row['n']})"
         )
-    left = f"; not reached with {', '.join(never[:6])}" if never else ""
+    left = f"; not reached with {', '.join(called_level(name, group) for name in never[:6])}" if never else ""
     ends = f", of {len(known)} groups the longest two and the shortest two" if len(shown) < len(known) else ""
     values = [
         {"name": f"median {row['group']}", "value": row["median"], "low": row["lower_95"], "high": row["upper_95"],
@@ -162,6 +162,7 @@ def describe_medians(rows, group, unit, since):
         finding_values,
         format_number,
         draw_survival,
+        called_level,
         describe_medians,
     ),
     answers=["kaplan_meier"],
@@ -532,8 +533,10 @@ def log_rank(
     clear = rows[0]["p_value"] < 0.05
     verdict = "differs" if clear else "is not shown to differ"
     longest, shortest = worst["group"].iloc[-1], worst["group"].iloc[0]
-    order = f", longest with {longest} and shortest with {shortest} by events against expectation"
-    named = order if clear else f" ({', '.join(map(str, groups))})" if len(groups) <= 6 else ""
+    ends = (called_level(name, group) for name in (longest, shortest))
+    order = ", longest with {} and shortest with {} by events against expectation".format(*ends)
+    all_named = f" ({', '.join(called_level(name, group) for name in groups)})" if len(groups) <= 6 else ""
+    named = order if clear else all_named
     said = f"Survival {verdict} between the {len(groups)} groups of {group}{named}: "
     size, low, high = (rows[0][key] for key in ("hazard_ratio", "lower_95", "upper_95"))
     one, other = (called_level(name, group) for name in groups[:2])
@@ -544,8 +547,10 @@ def log_rank(
         apart = f"is {'longer' if longest == groups[0] else 'shorter'} with {one} than with {other}"
         said = f"Survival {apart if clear else f'is not shown to differ between {one} and {other}'}: "
     if size == size:
+        sides = [end if end.startswith(f"{group} ") and "=" not in end else name
+                 for end, name in zip((one, other), groups, strict=False)]  # fmt: skip
         hazard = (
-            f"hazard {change}, hazard ratio of {groups[0]} against {groups[1]} {format_number(size)} (95 % CI "
+            f"hazard {change}, hazard ratio of {sides[0]} against {sides[1]} {format_number(size)} (95 % CI "
             f"{format_number(low)} to {format_number(high)}, Peto), "
         )
     unseen = left_open(low, high, ratio=True) if not clear else ""
@@ -554,7 +559,8 @@ def log_rank(
     halves = {name: half_time(data[labels == name]) for name in groups} if len(groups) <= 4 and start is None else {}
     pairs = {tuple(item["comparison"].split(" vs ")) for item in table.iloc[1:].to_dict("records")
              if item["p_adj"] < 0.05}  # fmt: skip
-    several = f"; {in_a_row([f'{a} differs from {b}' for a, b in pairs])} (Holm)" if 0 < len(pairs) <= 3 else ""
+    apart = [f"{called_level(a, group)} differs from {called_level(b, group)}" for a, b in pairs]
+    several = f"; {in_a_row(apart)} (Holm)" if 0 < len(pairs) <= 3 else ""
     findings = [
         {
             "text": (
@@ -588,10 +594,11 @@ def log_rank(
         },
     ]
     for record in table.iloc[1:].sort_values("p_value").head(5).to_dict("records"):
+        pair = " vs ".join(called_level(name, group) for name in record["comparison"].split(" vs "))
         findings.append(
             {
                 "text": (
-                    f"{record['comparison']}: chi-square {record['statistic']:.2f}, "
+                    f"{pair}: chi-square {record['statistic']:.2f}, "
                     f"{format_p(record['p_value'])}, Holm-adjusted {format_p(record['p_adj'])} "
                     f"(n={record['n']}, {record['events']} events)."
                 ),
