@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.asking.router import require_question
 from engine.bootstrap import make_profiler, make_router, make_sandbox, workspace_holder
+from engine.data.columns.asked_sheet import of_asked_sheets
 from engine.data.columns.legend import explained
 from engine.domain.knowledge import NodeType
 from engine.domain.profile import Profile
@@ -41,7 +42,7 @@ def route_of(task: str, data: Sequence[Path | str] = (), **settings: Any) -> Rou
     """
     require_question(task)
     router = make_router(load_settings(**settings)[0])
-    profiles = profile_paths(data) if data else []
+    profiles = of_asked_sheets(profile_paths(data), task) if data else []
     plans = True
     if profiles:
         try:

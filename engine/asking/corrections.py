@@ -41,21 +41,26 @@ class Corrections:
 
     def _corrected(self, profile: Profile) -> Profile:
         said = self.store.of(profile.sha256)
-        return self._applied(profile, said)
+        others = [self._applied(other, said) for other in profile.others]
+        return self._applied(profile, said).model_copy(update={"others": others})
 
     def _remember(self, profiles: list[Profile], columns: Mapping[str, str]) -> None:
         given = {name: text.strip() for name, text in columns.items()}
-        known = [column.name for profile in profiles for column in profile.column_profiles]
+        sheets = [sheet for profile in profiles for sheet in (profile, *profile.others)]
+        known = [column.name for sheet in sheets for column in sheet.column_profiles]
         for name in given:
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or list(dict.fromkeys(known))[:8]
                 advice = f"Did you mean {', '.join(near)}?" if near else "The files have no columns to correct."
                 raise UserError(f"No file has a column {name!r}.", advice=advice)
-        own = {p.sha256: (p, {n: text for n, text in given.items() if p.column(n)}) for p in profiles}
-        for profile, said in own.values():  # before any is stored: a word that is refused must leave nothing behind
-            self._applied(profile, {name: text for name, text in said.items() if text})
-        for sha256, (_, said) in own.items():
-            self.store.save(sha256, said)
+        for sheet in sheets:  # before any is stored: a word that is refused must leave nothing behind
+            self._applied(sheet, {name: text for name, text in given.items() if text})
+        for profile in profiles:
+            own = {
+                name: text for name, text in given.items() if any(s.column(name) for s in (profile, *profile.others))
+            }
+            self.store.save(profile.sha256, own)
 
     def _applied(self, profile: Profile, said: Mapping[str, str]) -> Profile:
-        return self.profiler.correct(profile, said) if said else profile
+        own = {name: text for name, text in said.items() if profile.column(name)}
+        return self.profiler.correct(profile, own) if own else profile

@@ -67,7 +67,9 @@ class PlanDesk:
             PlanError: when it cannot be planned; the message says what is missing.
         """
         require_question(question, analysis=analysis)
-        profiles = self.corrections.profile([Path(path) for path in data], columns)
+        profiles = self.maker.asked(
+            self.corrections.profile([Path(path) for path in data], columns), question, conversation
+        )
         made = self.maker.make(
             question, profiles, changes or {}, analysis=analysis, conversation=conversation,
             user=user or self.records.user,
@@ -100,7 +102,7 @@ class PlanDesk:
             analysis = analysis or record.analysis
             if picked and not analysis and len(old.analysis) == 1 and not old.told:
                 analysis = old.analysis[0].id  # another column is chosen for what was proposed, not something else
-            profiles = self.corrections.profile([Path(path) for path in record.data])
+            profiles = self.maker.asked_by(record, self.corrections.profile([Path(path) for path in record.data]))
             record = record.model_copy(
                 update={
                     "analysis": analysis,

@@ -12,6 +12,7 @@ from engine.asking.conversation import plans_before
 from engine.asking.domains import domains_of
 from engine.asking.edits import set_params
 from engine.asking.from_memory import apply_recall
+from engine.data.columns.asked_sheet import of_asked_sheets
 from engine.domain.events import EngineEvent, MemoryRecalled, ToolsRetrieved, WarningRaised
 from engine.domain.memory import EpisodicContext
 from engine.domain.plan import TaskDag
@@ -86,6 +87,16 @@ class PlanMaker:
     """The runs of a conversation, which a follow-up may refer to."""
     reader: QuestionReader | None = None
     """Has a model read what the rules cannot, where there is one."""
+
+    def asked(self, profiles: list[Profile], question: str, conversation: str = "", before: str = "") -> list[Profile]:
+        """Return profiles of files, of a workbook that of the sheet the question, or the plan it follows, speaks of."""
+        plans = plans_before(self.store, question, conversation, before)
+        kept = {data.sha256: data.read.get("sheet", "") for plan in plans[:1] for data in plan.datasets}
+        return of_asked_sheets(profiles, question, kept)
+
+    def asked_by(self, record: RunRecord, profiles: list[Profile]) -> list[Profile]:
+        """Return profiles as a run asks for them; see `asked`."""
+        return self.asked(profiles, record.question, "" if record.alone else record.conversation, record.created_at)
 
     def for_run(
         self, record: RunRecord, profiles: list[Profile], told: Mapping[str, Any] | None = None

@@ -7,6 +7,7 @@ end in a traceback, and never more is loaded than is needed.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -36,6 +37,8 @@ _BUSY = 256 * 1024 * 1024
 """A sign of life is given after so many bytes."""
 _HOLE = 1024 * 1024 * 1024
 """Files that claim more than this must hold some of it."""
+_MOST_SHEETS = 8
+"""So many further sheets of a workbook are looked at: each takes as long as the first."""
 _NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 
 
@@ -64,7 +67,9 @@ def profile_file(path: Path | str) -> Profile:
 def examine_file(path: Path, base: dict[str, Any]) -> Profile:
     """Look at the content of a file of which `base` (path, name, bytes, sha256) is known."""
     try:
-        return Profile(**base, **_look(path, base["bytes"]).facts())
+        first = Profile(**base, **_look(path, base["bytes"]).facts())
+        sheets = first.details.get("tables", [])[:_MOST_SHEETS]
+        return first.model_copy(update={"others": [*_other_sheets(path, base, sheets)]}) if sheets else first
     except UnusableFile as reason:
         kind = path.suffix.lower().lstrip(".") or "unknown"
         return Profile(**base, format=kind, types=[], summary="Cannot be used as it is", warnings=[str(reason)])
@@ -78,6 +83,12 @@ def examine_file(path: Path, base: dict[str, Any]) -> Profile:
             "open it, export it again as CSV and add that."
         )
         return Profile(**base, format="unknown", types=[], summary="Cannot be used as it is", warnings=[message])
+
+
+def _other_sheets(path: Path, base: dict[str, Any], sheets: list[str]) -> Iterator[Profile]:
+    for sheet in sheets:
+        with contextlib.suppress(UnusableFile):
+            yield Profile(**base, **examine(path.name, read_excel(path, sheet)).facts())
 
 
 def identify_file(path: Path) -> Iterator[dict[str, Any]]:

@@ -178,6 +178,8 @@ class Profile(Value):
     """`human` or `mouse` where the identifiers say so."""
     details: dict[str, Any] = {}
     structure: Structure = Structure()
+    others: list[Profile] = []
+    """Of a workbook with several tables: the same file read for each of its other sheets."""
 
     @property
     def columns_sha256(self) -> str:

@@ -50,7 +50,7 @@ class Proposing:
         """
         run_id = record.run_id
         record = self.records.update(self.records.stored(run_id), status="planning")
-        profiles = self.corrections.profile([Path(path) for path in record.data])
+        profiles = self.maker.asked_by(record, self.corrections.profile([Path(path) for path in record.data]))
         sought = self.search.at_once(record.question, run_id) if strategy == "auto" and not profiles else None
         told = self.react.at_once(record, profiles) if strategy not in ("dag", "mcts") and sought is None else None
         chosen = self.router.route(

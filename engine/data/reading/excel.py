@@ -20,12 +20,13 @@ LEGEND = 0.05
 """A sheet with a smaller share of the cells of another explains it: codes, units, settings."""
 _FOUND, _REPEATS = 0.9, 1.5
 """A list is of what another sheet names when it has so many of its names, which stand there so often on average."""
+_SOME, _TWO = 10, 2
 _Sheet = tuple[str, int, int, int]
 """Its name, the row of its header, how many columns its table has, how many rows it claims."""
 
 
-def read_excel(path: Path) -> TableSource:
-    """Read the first usable sheet of an .xlsx workbook.
+def read_excel(path: Path, sheet: str = "") -> TableSource:
+    """Read a sheet of an .xlsx workbook, the first usable one unless it is named.
 
     Raises:
         UnusableFile: when it is damaged or no sheet holds a table.
@@ -35,7 +36,7 @@ def read_excel(path: Path) -> TableSource:
     try:
         with python_warnings.catch_warnings():
             python_warnings.simplefilter("ignore")
-            return _read(path, pd)
+            return _read(path, pd, sheet)
     except (UnusableFile, MemoryError):
         raise
     except Exception as error:
@@ -44,7 +45,7 @@ def read_excel(path: Path) -> TableSource:
         raise UnusableFile(message) from error
 
 
-def _read(path: Path, pd: Any) -> TableSource:
+def _read(path: Path, pd: Any, wanted: str) -> TableSource:
     import openpyxl
 
     # An open file, because openpyxl goes by the name's ending.
@@ -59,7 +60,7 @@ def _read(path: Path, pd: Any) -> TableSource:
         # A single column is a cover page or notes as long as another sheet has a table.
         tables = [sheet for sheet in usable if sheet[2] > 1] or usable[:1]
         data = [sheet for sheet in tables if not _is_legend(book, sheet, tables)]
-        (title, start, width, last), beside = _main(path, data, pd) if data else (("", 0, 0, 0), [])
+        (title, start, width, last), beside = _main(path, data, pd, wanted) if data else (("", 0, 0, 0), [])
         used = {sheet[0] for sheet in data}
         legend = [row for s in book.worksheets for row in _lines(s, start if s.title == title else MOST_ROWS)
                   if s.title == title or s.title not in used]  # fmt: skip
@@ -83,31 +84,33 @@ def _read(path: Path, pd: Any) -> TableSource:
         notes.append(f"{path.name}: each row of the sheet {title!r} has what belongs to it from the sheet {told}.")
     if told := [name for name in sheets if name not in used]:
         notes.append(f"{path.name}: {some(told)} is read for what it says of columns and codes.")
-    if others := [name for name in sheets if name in used - {title, *(one["sheet"] for one in beside)}]:
+    others = [name for name in sheets if name in used - {title, *(one["sheet"] for one in beside)}]
+    if others:
         notes.append(
-            f"{path.name} has {len(sheets)} sheets; the sheet {title!r} is used, not {some(others)}: save another "
-            "sheet as a file of its own if you mean that one."
+            f"{path.name} has {len(sheets)} sheets; the sheet {title!r} is used, not {some(others)}: name the sheet or "
+            "its columns in the question if you mean another."
         )
     first = frame.iloc[:, 0].map(lambda value: "" if pd.isna(value) else str(value).strip()).tolist()
     first = fill_blocks(path.name, frame, first, read, notes, merged=_merged(path, title, frame, start, out))
     rows = max(len(frame), last - start - 1) if len(frame) >= limit else len(frame)
     return TableSource(
         frame=frame, read=read, rows=rows, format="xlsx", headers=headers, warnings=notes, first_column=first,
-        details={"sheets": sheets, "legend": legend}
+        details={"sheets": sheets, "legend": legend, "tables": [name for name in sheets if name in used - {title}]}
         | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
     )  # fmt: skip
 
 
-def _main(path: Path, tables: list[_Sheet], pd: Any) -> tuple[_Sheet, list[dict[str, Any]]]:
+def _main(path: Path, tables: list[_Sheet], pd: Any, wanted: str) -> tuple[_Sheet, list[dict[str, Any]]]:
     """Return the sheet that is read, the first that is no list of what others name, and which of these stand beside it.
 
     A list has a row for each animal, site or patient, a column of which the sheet that is read repeats.
     """
+    named = next((sheet for sheet in tables if sheet[0] == wanted), None)
     if len(tables) == 1 or sum(sheet[2] * sheet[3] for sheet in tables) > MAX_EXCEL_CELLS:
-        return tables[0], []
+        return named or tables[0], []
     frames = {sheet[0]: pd.read_excel(path, sheet_name=sheet[0], skiprows=sheet[1]) for sheet in tables}
     keys = {one: {other: _key(frames[one], frames[other]) for other in frames if other != one} for one in frames}
-    main = next((sheet for sheet in tables if not any(keys[sheet[0]].values())), tables[0])
+    main = named or next((sheet for sheet in tables if not any(keys[sheet[0]].values())), tables[0])
     beside = [
         {"sheet": title, "by": keys[title][main[0]]} | ({"skip": start} if start else {})
         for title, start, _, _ in tables
@@ -152,10 +155,20 @@ def _is_legend(book: Any, own: _Sheet, tables: list[_Sheet]) -> bool:
         explains(_lines(book[own[0]], MOST_ROWS), _header(book, o)) for o in tables if o != own
     ):
         return True
+    if _measures(book, own):
+        return False
     cells = _cells(book, own, LEGEND * MAX_EXCEL_CELLS) if len(tables) > 1 else MAX_EXCEL_CELLS
     return cells < LEGEND * MAX_EXCEL_CELLS and any(
         LEGEND * _cells(book, other, cells / LEGEND + other[2]) > cells for other in tables if other is not own
     )
+
+
+def _measures(book: Any, own: _Sheet) -> bool:
+    """Say whether a sheet holds numbers in most of its columns, in some rows: no legend does, however short it is."""
+    title, start, width, _ = own
+    rows = [*book[title].iter_rows(min_row=start + 2, max_row=start + 1 + _HEAD, max_col=width, values_only=True)]
+    numbers = [sum(isinstance(row[at], (int, float)) for row in rows if len(row) > at) for at in range(width)]
+    return 2 * sum(count >= max(_SOME, len(rows) / 2) for count in numbers) >= max(_TWO, width)
 
 
 def _cells(book: Any, sheet: _Sheet, most: float) -> int:

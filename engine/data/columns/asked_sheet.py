@@ -1,0 +1,74 @@
+"""Which sheet of a workbook a question speaks of, where several hold tables of their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from engine.domain.profile import Profile
+from engine.text.names import name_parts
+from engine.text.stems import stem
+from engine.text.stopwords import STOP
+from engine.text.tokens import tokens
+
+_TITLE = 2.0
+"""The title of a sheet tells more than the name of one of its columns: `rotarod`, whatever a trial is called there."""
+
+
+def of_asked_sheets(profiles: Sequence[Profile], question: str, kept: Mapping[str, str] | None = None) -> list[Profile]:
+    """Return profiles of files, of each workbook as that of its sheet of which a question says most.
+
+    Args:
+        profiles: the files; what other sheets of one hold is in its `others`.
+        question: what is asked.
+        kept: SHA-256 of a workbook -> the sheet that is used unless the question says more of another: that of the
+            plan which is followed. Else it is the first.
+    """
+    asked = {token.stem for token in tokens(question) if token.text not in STOP and token.number is None}
+    return [_asked(profile, asked, (kept or {}).get(profile.sha256, "")) for profile in profiles]
+
+
+def of_sheet(profile: Profile, sheet: str) -> Profile:
+    """Return the profile of a workbook's sheet; the profile itself where it has no other of this name."""
+    chosen = next((other for other in profile.others if _title(other) == sheet), None)
+    if chosen is None or _title(profile) == sheet:
+        return profile
+    rest = [profile.model_copy(update={"others": []}), *(other for other in profile.others if other is not chosen)]
+    return chosen.model_copy(update={"others": rest})
+
+
+def _asked(profile: Profile, asked: set[str], kept: str) -> Profile:
+    if not profile.others:
+        return profile
+    usual = of_sheet(profile, kept)
+    sheets = {_title(sheet): sheet for sheet in (usual, *usual.others)}
+    own = {title: _words(sheet, [sheets[one["sheet"]] for one in _lists(sheet)]) for title, sheet in sheets.items()}
+    # What every sheet has (the number of the animal, the day) speaks of none of them.
+    of_all = Counter(word for words in own.values() for word in words)
+    said = {
+        title: sum(weight for word, weight in words.items() if word in asked and of_all[word] < len(sheets))
+        for title, words in own.items()
+    }
+    told = {title: said[title] + sum(said[one["sheet"]] for one in _lists(sheet)) for title, sheet in sheets.items()}
+    # What a list of animals says alone is asked of animals, and not of each of their days beside which it stands.
+    best = max(sheets, key=lambda title: (told[title], said[title]))
+    return of_sheet(usual, best)
+
+
+def _lists(sheet: Profile) -> list[dict[str, str]]:
+    """Return the sheets that stand beside this one's rows, and by which column."""
+    return sheet.best.read.get("beside", []) if sheet.best is not None else []
+
+
+def _title(profile: Profile) -> str:
+    return str(profile.best.read.get("sheet", "")) if profile.best is not None else ""
+
+
+def _words(sheet: Profile, beside: Sequence[Profile]) -> dict[str, float]:
+    """Return the stems of what a sheet's title, own columns and levels are called, and how much each tells."""
+    by = {one["by"] for one in _lists(sheet)}
+    of_others = {column.name for other in beside for column in other.column_profiles} - by
+    own = [column for column in sheet.column_profiles if column.name not in of_others]
+    called = [text for c in own for text in (c.name, c.label, *c.codes.values(), *c.levels)]
+    words = {stem(part): 1.0 for text in called for part in name_parts(text) if len(part) > 1}
+    return words | {stem(part): _TITLE for part in name_parts(_title(sheet))}
