@@ -7,6 +7,8 @@ PORT ?= 8501
 # One more than there are processors: tests wait for the programs they start.
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 .DEFAULT_GOAL := help
+# Where it is set, every process compiles some 750 modules anew: seconds for each command, and tests start hundreds.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=25
 COVERAGE := --cov=engine --cov=storage --cov-branch --cov-report=term:skip-covered
 .PHONY: run test test-all coverage demo bench models planner claims router help lock check clean

@@ -26,6 +26,7 @@ from engine.domain.discovery.hypotheses import Aims, Bounds
 from engine.domain.profile import Profile
 from engine.domain.run_view import RunView
 from engine.errors import ModelUnavailable, StorageError
+from engine.knowledge.graph import kernels
 from engine.knowledge.service import KnowledgeBase, open_knowledge
 from engine.memory.door import MemoryDoor
 from engine.memory.episodes.memory import EpisodicMemory
@@ -320,7 +321,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
     )
     errands, suggestions, imports = Errands("warm-up", patience=WARMING_PATIENCE), Suggestions(), ImportRunner()
     first: list[Callable[[], object]] = [profiler.warm, sandbox.warm, finder.warm, planner.warm, memory.recalling.warm]
-    first += [knowledge.graph.view, knowledge.recognising.linker, models.warm]
+    first += [knowledge.graph.view, kernels.load, knowledge.recognising.linker, models.warm]
     # Threads first; what warms up ends once the worker that it may wait for is gone. None may outlive the database.
     threads = (suggestions, imports, requests, models, shortening, tournaments, queue, records.log, sandbox)
     return EngineParts(

@@ -21,7 +21,7 @@ settings.register_profile(
 )
 settings.load_profile("judging" if os.environ.get("CI") else "searching")
 
-_WITH_ENGINES = {"asking", "cli", "e2e", "pages", "planning", "runs"}
+_WITH_ENGINES = {"api", "agents", "asking", "cli", "e2e", "models", "pages", "planning", "runs", "strategies"}
 _LOCAL = ("127.", "::1", "localhost", "0.0.0.0")
 
 
@@ -51,14 +51,14 @@ def _no_network() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _shared_parts(request: pytest.FixtureRequest) -> Iterator[None]:
+def _shared_parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Start once what every engine would start for itself, where a room that opens engines is among what is tried."""
     if _WITH_ENGINES.isdisjoint(item.path.parent.name for item in request.session.items):
         yield
         return
     from shared_parts import one_of_each
 
-    with one_of_each():
+    with one_of_each(tmp_path_factory.getbasetemp()):
         yield
 
 

@@ -220,6 +220,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         assert kernels.load()
     else:
         monkeypatch.setattr(kernels, "_loaded", None)
+        monkeypatch.setattr(kernels, "_failed", True)  # a walk would have them loaded meanwhile
     return request.param
 
 
@@ -362,6 +363,7 @@ def test_a_number_too_large_is_no_other_node(
         assert kernels.load()
     else:
         monkeypatch.setattr(kernels, "_loaded", None)
+        monkeypatch.setattr(kernels, "_failed", True)
     graph = GraphView(csr.build(store.columns()), 1)
     wrong = next(int(seed) for seed in seeds if not 0 <= int(seed) < 8)
     with pytest.raises(NotFoundError, match=f"none with the number {wrong}"):

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from engine.knowledge.graph import arrays, kernels
+from engine.knowledge.graph import arrays
 from engine.knowledge.graph.arrays import Arrays
 from engine.knowledge.graph.csr_build import build
 from engine.knowledge.graph.view import GraphView
@@ -41,7 +41,6 @@ def open_graph(store: GraphStore, folder: Path) -> GraphView:
         del columns
         kept = _keep(folder / str(version), made, about) or made
     arrays.remove_others(folder / str(version))
-    kernels.load_soon()
     return GraphView(kept, version)
 
 

@@ -32,12 +32,17 @@ _failed = False
 
 
 def loaded() -> Kernels | None:
-    """Return the kernels, or None while they are not ready (or never will be)."""
+    """Return the kernels, or None while they are not ready (or never will be): the first walk has them loaded."""
+    if _loaded is None:
+        load_soon()
     return _loaded
 
 
 def load_soon() -> None:
-    """See to it that the kernels are loaded in the background. Returns at once; safe to call often."""
+    """See to it that the kernels are loaded in the background. Returns at once; safe to call often.
+
+    Not before something walks: most commands only look names up, and loading Numba is a third of what they would do.
+    """
     global _started
     with _guard:
         if _started is not None or _loaded is not None:
