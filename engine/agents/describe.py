@@ -61,7 +61,11 @@ def without_levels(text: str, profiles: Iterable[Profile], question: str) -> str
 def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
     kinds = ", ".join(map(_served, profile.types)) or "nothing that can be used"
     shape = f"{profile.rows_text or '?'} rows, {profile.columns or '?'} columns"
-    yield f"File {quoted(profile.name)}: {shape}; can serve as {kinds}."
+    sheet = f" sheet {_sheet(profile)}" if profile.others else ""
+    yield f"File {quoted(profile.name)}{sheet}: {shape}; can serve as {kinds}."
+    for other in profile.others:
+        columns = ", ".join(quoted(column.name) for column in other.column_profiles[:MOST_LEVELS])
+        yield f"Not read: sheet {_sheet(other)} ({columns}); the person gets it by asking again with its name."
     if profile.sample_ids and len(profile.sample_ids) != profile.columns:
         # Of a matrix they are names of columns; of a list of samples they name its rows, which stay here.
         columns = profile.sample_ids[:FEW] if profile.types and profile.types[0].type in MATRICES else []
@@ -75,6 +79,10 @@ def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
         yield f"- {quoted(column.name)}: {_column(column, levels=levels)}"
     if (more := len(profile.column_profiles) - MOST_COLUMNS) > 0:
         yield f"- and {more} further columns"
+
+
+def _sheet(profile: Profile) -> str:
+    return quoted(profile.types[0].read.get("sheet", "")) if profile.types else ""
 
 
 def _served(guess: TypeGuess) -> str:

@@ -48,6 +48,7 @@ REVISE = (
     "needed; goals that need no other way are given again as they were. What these data cannot answer goes into "
     "`not_answered`. What came of the plan:"
 )
+ASK_AGAIN = "To answer it, ask again with the answer in the question."
 NO_CODE = "Code cannot be written here: leave `code` empty."
 
 
@@ -72,6 +73,15 @@ class ReadQuestion(ToldPlan):
     )
     see: list[str] = Field(default=[], description="Further tools to be shown with their parameters.")
     ask: AskBack | None = None
+
+
+class _AskedInstead(PlanError):
+    """The reader gave no reading that could run: it asks the person first."""
+
+    def __init__(self, read: ReadQuestion) -> None:
+        self.read = read
+        asked = f"{read.ask.text} {_choices(read.ask.choices)}".strip() if read.ask else ""
+        super().__init__(" ".join([*read.not_answered, *filter(None, [asked])]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +138,10 @@ class QuestionReader:
         try:
             read = self.plan(question, profiles, [*first, *near], before=before, run_id=run_id, doubts=doubts)
             return self._with_turned_sides(read, made.plan) if made is not None else read
+        except _AskedInstead as err:
+            if made is None:
+                raise PlanError(err.message, advice=ASK_AGAIN, details=refused.details if refused else {}) from err
+            return _with_question(made, err.read)
         except PlanError as err:
             said = err.message if not err.details.get("issues") else ""
             if refused is not None and said:
@@ -218,6 +232,8 @@ class QuestionReader:
                 looked = True
                 continue
             left -= 1
+            if _only_asks(read.value):
+                raise _AskedInstead(read.value)
             try:
                 told = self._with_code(read.value, question, profiles, run_id)
                 made = self.planner.plan_told(question, profiles, told, last=not left)
@@ -304,6 +320,22 @@ class QuestionReader:
         return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
 
 
+def _only_asks(read: ReadQuestion) -> bool:
+    """Say whether all that a reading has is a question: code is not written before what it rests on is settled."""
+    return read.ask is not None and not read.goals and not (read.code and read.ask.taken)
+
+
+def _with_question(made: PlanProposal, read: ReadQuestion) -> PlanProposal:
+    """Return the plan of the rules with what a reader holds against it, which is answered before anything runs."""
+    assert read.ask is not None
+    why = f"A model that read the question plans nothing before this is settled; the plan is of the rules. {ASK_AGAIN}"
+    asked = OpenQuestion(id="reader_0", text=read.ask.text, why=why, choices=read.ask.choices, blocking=True)
+    plan = made.plan
+    left = [*dict.fromkeys([*plan.not_answered, *read.not_answered])]
+    update = {"open_questions": [asked, *plan.open_questions], "not_answered": left}
+    return PlanProposal(plan=plan.model_copy(update=update), retrieved=made.retrieved)
+
+
 def _issues(err: PlanError) -> list[str]:
     """Return each thing that an error says to be wrong, as a sentence."""
     listed = err.details.get("issues", [])
@@ -312,7 +344,7 @@ def _issues(err: PlanError) -> list[str]:
 
 def _says_anything(read: ReadQuestion) -> bool:
     """Say whether an answer is more than a wish to be shown tools."""
-    return bool(read.goals or read.code or read.not_answered)
+    return bool(read.goals or read.code or read.not_answered or read.ask)
 
 
 def _made_or(made: PlanProposal | None, refused: PlanError | None) -> PlanProposal:
@@ -350,7 +382,7 @@ def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[s
         OpenQuestion(
             id="reader_0",
             text=ask.text,
-            why="The reader of the question asks it. To answer it, ask again with the answer in the question.",
+            why=f"The reader of the question asks it. {ASK_AGAIN}",
             choices=ask.choices,
             proposed=ask.taken or None,
             blocking=not ask.taken,

@@ -6,6 +6,7 @@ founded after two corrections are not shown.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -55,7 +56,7 @@ class AnswerWriter:
             ModelUnavailable: when no model gave an answer.
         """
         answered = {answer.finding for answer in report.answers}
-        ordered = sorted(report.findings, key=lambda finding: finding.id not in answered)[:MOST_FINDINGS]
+        ordered = _first_of_each(report.findings, answered)[:MOST_FINDINGS]
         findings = {finding.id: finding for finding in ordered if finding.grounding != "contradicted"}
         if not findings:
             return None
@@ -80,6 +81,16 @@ class AnswerWriter:
                 cited = [key for sentence in asked.value.sentences for key in sentence.findings]
                 return InWords(text=text, model=asked.model, findings=list(dict.fromkeys(cited)))
         return None
+
+
+def _first_of_each(findings: Sequence[Finding], answered: Collection[str]) -> list[Finding]:
+    """Return answers first, then the first finding of each step, the second of each: many of one crowd out no other."""
+    place = Counter[str]()
+    keys = dict[str, tuple[bool, int]]()
+    for finding in findings:
+        place[finding.node] += 1
+        keys[finding.id] = (finding.id not in answered, place[finding.node])
+    return sorted(findings, key=lambda finding: keys[finding.id])
 
 
 def _issues(answer: PlainAnswer, findings: dict[str, Finding], question: str) -> list[str]:

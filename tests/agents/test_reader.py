@@ -200,6 +200,60 @@ def test_where_both_refuse_the_model_says_why_and_the_rules_what_to_do(profile):
     assert raised.value.advice == "Ask otherwise."
 
 
+ASKS = {
+    "ask": {"text": "Which sheet is meant?", "choices": ["roots", "leaves"]},
+    "not_answered": ["No roots are read."],
+}
+
+
+def test_a_reader_that_only_asks_is_heard_before_a_doubtful_plan_runs(profile):
+    models, faults, plan = unless_sure(profile, lambda: doubted(profile), ASKS)
+    made = plan().plan
+    first = made.open_questions[0]
+    assert (first.text, first.choices, first.blocking) == ("Which sheet is meant?", ["roots", "leaves"], True)
+    assert "ask again with the answer" in first.why
+    assert made.not_answered == ["Something.", "No roots are read."]
+    assert [node.tool for node in made.nodes] == [node.tool for node in sure(profile).plan.nodes]
+    assert not faults
+    assert len(models.asked) == 1
+
+
+def test_a_reader_that_only_asks_where_the_rules_refuse_is_what_the_refusal_says(profile):
+    _, _, plan = unless_sure(profile, refusing, ASKS)
+    with pytest.raises(
+        PlanError, match=r"No roots are read\. Which sheet is meant\? Choices: 'roots', 'leaves'"
+    ) as raised:
+        plan()
+    assert "ask again with the answer" in raised.value.advice
+
+
+def test_no_code_is_written_for_what_waits_for_an_answer(profile):
+    waits = {"code": [{"task": "Ratio of medians.", "files": ["growth.csv"], "criteria": ["Above 0."]}], **ASKS}
+    models, _, plan = unless_sure(profile, lambda: doubted(profile), waits)
+    assert plan().plan.open_questions[0].id == "reader_0"
+    assert len(models.asked) == 1
+
+
+def test_a_goal_without_an_analysis_is_for_the_first_that_its_tool_answers(profile):
+    goal = {name: value for name, value in FIT["goals"][0].items() if name != "analysis"}
+    _, faults, plan = unless_sure(profile, refusing, {**FIT, "goals": [goal]})
+    assert [found.id for found in plan().plan.analysis] == ["compare_groups"]
+    assert not faults
+
+
+def test_other_sheets_of_a_workbook_are_named(profile):
+    from engine.domain.profile import TypeGuess
+
+    guess = profile.types[0]
+    on = {name: [TypeGuess(type=guess.type, confidence=1.0, read={"sheet": name})] for name in ("rotarod", "maze")}
+    book = profile.model_copy(update={"name": "book.xlsx", "types": on["rotarod"]})
+    book = book.model_copy(update={"others": [book.model_copy(update={"types": on["maze"]})]})
+    text = files_text([book])
+    assert 'File "book.xlsx" sheet "rotarod":' in text
+    assert 'Not read: sheet "maze" (' in text
+    assert "Not read" not in files_text([profile])
+
+
 def test_a_reading_that_does_not_fit_leaves_what_the_rules_said(profile):
     _, faults, plan = unless_sure(profile, refusing, *[MISFIT] * ROUNDS)
     with pytest.raises(PlanError, match="The rules know nothing"):

@@ -47,6 +47,16 @@ def _misfits(param: ParamSpec | None, value: Any) -> bool:
     return setting and value not in (None, "", []) and bool(param_problem(param, value))
 
 
+def with_analyses(told: ToldPlan, catalogue: Catalogue) -> ToldPlan:
+    """Return the goals with the first analysis that a tool answers where none is named: what the tool is there for."""
+    goals = list[ToldGoal]()
+    for goal in told.goals:
+        first = next(iter(catalogue.registry.get(goal.tool).answers), "") if goal.tool in catalogue.registry else ""
+        named = goal.analysis or (first if first in catalogue.analyses else "")
+        goals.append(goal.model_copy(update={"analysis": named}))
+    return told.model_copy(update={"goals": goals})
+
+
 def require_told(told: ToldPlan, question: str, seen: Sequence[Data], catalogue: Catalogue) -> None:
     """Refuse goals that name what is not there.
 

@@ -24,7 +24,7 @@ from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.reading import Choices, Reading, Request, Restriction
 from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
-from engine.planning.told.check import level_text, require_told, without_misfits
+from engine.planning.told.check import level_text, require_told, with_analyses, without_misfits
 from engine.planning.told.goals import ToldGoal, ToldPlan
 from engine.planning.told.together import seen_by
 from engine.text.tokens import Token, tokens
@@ -60,6 +60,7 @@ def plan_told(
         PlanError: where a goal does not fit catalogue or data; `details["issues"]` says each thing that is wrong.
     """
     told, left = without_misfits(told, catalogue) if last else (told, [])
+    told = with_analyses(told, catalogue)
     # Bound without the question's words: whoever told the goals has read them, and a second reading would contradict.
     silent = replace(_silent([]), chosen=chosen)
     made = assembler.begin(silent, data, functools.partial(near, silent, data, catalogue.embed))
