@@ -39,7 +39,8 @@ def test_every_part_is_closed_in_order(failing: list[str]) -> None:
 
 
 def test_threads_end_before_what_they_use_and_the_workspace_is_released_last(tmp_path: Path) -> None:
-    parts = build(Settings(workspace=tmp_path, embedding_model="none", warm_workers=False))
+    # A sandbox of its own kind, since tests share the usual one.
+    parts = build(Settings(workspace=tmp_path, embedding_model="none", warm_workers=False, sandbox="plain"))
     order = [type(part).__name__ for part in parts.beside.closing]
     warming = parts.beside.closing.index(parts.beside.errands)
     parts.beside.close()
