@@ -65,7 +65,9 @@ def _types(profile: Profile, said: dict[str, str]) -> list[TypeGuess]:
 
 
 def _kept(column: ColumnProfile, again: ColumnProfile) -> ColumnProfile:
-    return column if column.corrected else again.model_copy(update={"unit": column.unit, "notes": column.notes})
+    # What a legend says of a column stands beside its rows, not in them.
+    told = {"unit": column.unit, "notes": column.notes, "label": column.label, "codes": column.codes}
+    return column if column.corrected else again.model_copy(update=told)
 
 
 def _corrected(column: ColumnProfile, said: str) -> ColumnProfile:
@@ -110,7 +112,8 @@ def _read(profile: Profile) -> Frame:
             return kind.read(path, **profile.types[0].read)
         with path.open("rb") as handle:
             is_zip = handle.read(4) == b"PK\x03\x04"
-        source = read_excel(path) if is_zip else read_text_table(path, read_text(path))
+        sheet = str(profile.types[0].read.get("sheet", "")) if profile.types else ""
+        source = read_excel(path, sheet) if is_zip else read_text_table(path, read_text(path))
     except (OSError, UnusableFile) as error:
         message = f"{profile.name} cannot be read again ({error})."
         raise DataError(message, advice="Put the file back where it was, or add it again.") from error

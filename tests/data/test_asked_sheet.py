@@ -74,3 +74,4 @@ def test_a_run_is_on_the_sheet_that_was_asked_for(battery, open_engine):
     engine.correct_column(battery, "rearings", "ignore")
     again = engine.draft("Does center_time_s differ by GT?", [battery])[1][0]
     assert again.column("rearings").corrected == "ignore"
+    assert [(r.role, r.confidence) for r in again.column("mouse").roles] == [("id", 0.7)], "of this sheet's rows"

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from engine.data.columns.legend import explained, told_of
+from engine.data.corrections import apply
 from engine.data.kinds.table import read_table
 from engine.data.profiler import profile_file
 from engine.domain.profile import ColumnProfile, Profile
@@ -186,3 +187,13 @@ def test_only_words_for_an_absent_value_make_a_code_a_missing_one(tmp_path: Path
     column = profile_file(path).column("state")
     assert column is not None
     assert column.missing == (8 if missing else 0)
+
+
+def test_what_a_legend_says_outlives_a_correction_of_another_column(tmp_path: Path):
+    path = tmp_path / "wards.csv"
+    rows = "".join(f"{at},{at % 2},{at % 5}\n" for at in range(24))
+    path.write_text("# chg: 0 = before washing, 1 = since\nstay,chg,days\n" + rows)
+    profile = profile_file(path)
+    assert profile.column("chg").codes == {"0": "before washing", "1": "since"}
+    corrected = apply(profile, {"days": "ignore"})
+    assert corrected.column("chg").codes == profile.column("chg").codes

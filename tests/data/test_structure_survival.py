@@ -89,7 +89,10 @@ def test_event_needs_no_time_word_when_its_name_is_plain_and_the_time_is_skewed(
     assert found(frame).survival == {"time": "length of watch", "event": "died", "event_value": "1"}
 
 
-@pytest.mark.parametrize("name", ["length of stay", "LOS days", "icu_days", "Verweildauer", "days in hospital"])
+@pytest.mark.parametrize(
+    "name",
+    ["length of stay", "LOS days", "icu_days", "Verweildauer", "days in hospital", "center_time_s", "Immobility time"],
+)
 def test_a_stay_is_measured_and_no_time_to_death(name: str) -> None:
     """It ends with going home: those who lived were not watched until then only, and leaving is no censoring at random."""
     rng = RNG(24)

@@ -213,10 +213,11 @@ def unit_is_time(name: str) -> bool:
 
 
 def is_stay(name: str) -> bool:
-    """Say whether a name tells how long somebody was in a place: `LOS days`, `icu_days`, `days in hospital`."""
+    """Say whether a name tells how long somebody was in a place or did something: `LOS days`, `center_time_s`."""
     said = {*tokens(letters.plain(name))}
     return bool(
-        said & HINTS["stay"] or (said & _WARDS and said & HINTS["time_unit"] and not said & {"to", "until", "since"})
+        said & (HINTS["stay"] | HINTS["doing"])
+        or (said & _WARDS and said & HINTS["time_unit"] and not said & {"to", "until", "since"})
     )
 
 
