@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from growth_data import write_growth
 
@@ -226,3 +227,63 @@ def test_the_same_rows_are_kept_of_the_table_that_has_the_columns_of_each_goal(p
     answers = {n.params["group"]: n.id for n in plan.nodes if n.priority == 2}
     assert answers["tall"] in plan.descendants(made.id)
     assert answers["treatment"] not in plan.descendants(made.id)
+
+
+def wells(folder):
+    """Write 20 samples measured twice for each of two analytes, of which one is low more often."""
+    rows = [(f"S{at}", name, at + by) for at in range(20) for name, by in (("BAFF", 0), ("IL6", 10)) for _ in "ab"]
+    pd.DataFrame(rows, columns=["sample", "analyte", "conc"]).to_csv(folder / "wells.csv", index=False)
+    return [profile_file(folder / "wells.csv")]
+
+
+def kept_by(plan, folder):
+    """Run the steps of a plan that keep rows or add a column; return answering step -> how many rows it keeps."""
+    from engine.toolbox.tables.handling import derive_column, filter_rows
+
+    run = {"filter_rows": (filter_rows, "filtered"), "derive_column": (derive_column, "derived")}
+    made, kept = {"data:wells.csv": pd.read_csv(folder / "wells.csv")}, {}
+    for node in plan.nodes:
+        function, output = run[node.tool]
+        made[f"{node.id}.{output}"] = table = function(made[node.inputs["table"]], **node.params)[output]
+        if node.priority == 2:
+            kept[node.name.rpartition(": ")[2]] = len(table)
+    return kept
+
+
+LOW = ToldColumn(name="low", formula="if_else(conc < 15, 'yes', 'no')")
+BOTH_LOW = {"by": "sample", "aggregate": "sum", "condition": "rows == 2"}
+
+
+def test_goals_that_keep_rows_of_their_own_condition_keep_the_rows_they_are_about(tmp_path):
+    """The rows were lost, and each of several such goals was one step on the whole table."""
+    goals = [
+        ToldGoal(tool="filter_rows", params=BOTH_LOW,
+                 rows=[ToldRows(column="low", values=["yes"]), ToldRows(column="analyte", values=[name])])
+        for name in ("BAFF", "IL6")
+    ]  # fmt: skip
+    plan = (
+        Planner(builtin_tools())
+        .plan_told("how many are low", wells(tmp_path), ToldPlan(goals=goals, columns=[LOW]))
+        .plan
+    )
+    assert kept_by(plan, tmp_path) == {"low is yes and analyte is BAFF": 15, "low is yes and analyte is IL6": 5}
+    assert not [text for text in plan.warnings if "p-values" in text], "keeping rows tests nothing"
+
+
+def test_a_condition_beside_rows_is_held_on_these_rows_and_one_alone_is_one_step(tmp_path):
+    rows = [ToldRows(column="analyte", values=["IL6"])]
+    below = ToldGoal(tool="filter_rows", params={"condition": "low == 'yes'"}, rows=rows)
+    alone = ToldGoal(tool="filter_rows", rows=rows)
+    for goal, kept, tools in ((below, 10, 3), (alone, 40, 1)):
+        told = ToldPlan(goals=[goal], columns=[LOW])
+        plan = Planner(builtin_tools()).plan_told("how many are low", wells(tmp_path), told).plan
+        assert len(plan.nodes) == tools
+        assert [*kept_by(plan, tmp_path).values()] == [kept]
+
+
+def test_a_condition_that_a_person_chose_stands_in_place_of_the_rows_that_were_told(tmp_path):
+    goal = ToldGoal(tool="filter_rows", rows=[ToldRows(column="analyte", values=["IL6"])])
+    chosen = {"filter_rows": {"condition": "analyte == 'BAFF' and conc < 3"}}
+    planner = Planner(builtin_tools())
+    plan = planner.plan_told("how many are low", wells(tmp_path), ToldPlan(goals=[goal]), chosen).plan
+    assert [*kept_by(plan, tmp_path).values()] == [6]

@@ -110,7 +110,7 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     if formula is None or not trial.used:
         return None
     name, expression = formula
-    used = [column.name for column in data.columns() if _in(column.name, expression)]
+    used = [column.name for column in data.columns() if stands_in(column.name, expression)]
     sheet = data.home(used)
     if sheet is None or (len(used) < 2 and not _OF_ONE.match(expression)):
         return None
@@ -164,7 +164,8 @@ MOST = 60
 """A formula of at most so many characters is the name of what it gives."""
 
 
-def _in(column: str, expression: str) -> bool:
+def stands_in(column: str, expression: str) -> bool:
+    """Say whether an expression names a column."""
     return f"`{column}`" in expression or re.search(rf"(?<!\w){re.escape(column)}(?!\w)", expression) is not None
 
 

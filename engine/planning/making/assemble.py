@@ -20,6 +20,7 @@ from engine.planning.binding.files import files_for
 from engine.planning.binding.rows import condition, rows_chosen, takes_rows
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
+from engine.planning.formulas.views import stands_in
 from engine.planning.guards.case import Case
 from engine.planning.guards.named import rows_refused
 from engine.planning.guards.run import run_guards
@@ -233,13 +234,16 @@ class Assembler:
         """Add the step that keeps the rows the question is about, and return the input it makes."""
         own = next((p for p in bound.spec.params if p.role == "rows"), None)
         text = condition(bound.rows, made.data)
-        if own is not None:
-            bound.params.setdefault(own.name, text)
-            return {}
+        said = str(bound.params.get(own.name) or "") if own is not None else ""
         port = next((p for p in bound.spec.inputs if takes_rows(p.type)), None)
         sheet = bound.sheets.get(port.name) if port is not None else None
         used = [*bound.columns(), *(item.column for item in bound.rows)]
+        used += [made.column for made in sheet.made if stands_in(made.column, said)] if sheet is not None else []
         made_of = made.builder.with_columns(sheet, DataType.TABLE, used) if sheet is not None else None
+        # What a told goal does with rows of its own condition, or summed up, it does with these rows only: they come first.
+        if own is not None and not (bound.exact and bound.rows and (said or bound.columns())):
+            bound.params[own.name] = said or text
+            return {port.name: made_of} if port is not None and made_of else {}
         sure = next((item for item in bound.rows if item.sure), None)
         if sure is not None and port is None and bound.spec.inputs:
             raise rows_refused(sure, made.reading)

@@ -71,7 +71,7 @@ def finished(
         own = Alternative(id=first.analysis.id, probability=round(first.probability, 3), says=says(first))
         alternatives = [own, *alternatives[:2]]
     apart = [goal for goal in answered if goal.bound and goal.bound.told and goal.analysis.id == first.analysis.id]
-    if len(apart) > 1:
+    if len(apart) > 1 and apart[0].bound and apart[0].bound.spec.task_type == "analysis":
         made.warnings.append(
             f"The same is tested {len(apart)} times, once for each level; these p-values are not adjusted for that."
         )

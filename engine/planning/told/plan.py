@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.domain.plan import TaskDag
@@ -90,11 +90,18 @@ def plan_told(
 
 def _as_chosen(goal: ToldGoal, chosen: Choices, catalogue: Catalogue) -> ToldGoal:
     """Return a goal with what a person chose for its step; levels of a column that is another now are forgotten."""
-    own, spec = chosen.get(goal.tool, {}), catalogue.registry.get(goal.tool)
+    spec = catalogue.registry.get(goal.tool)
+    own = {
+        name: value for name, value in chosen.get(goal.tool, {}).items() if not isinstance(value, Mapping)
+    }  # else of rows
+    # A condition in place of the rows that the goal had is all of it; beside a condition of the goal its rows stay.
+    instead = any(
+        param.role == "rows" and param.name in own and not goal.params.get(param.name) for param in spec.params
+    )
     other = {name for name, value in own.items() if value != goal.params.get(name)}
     lost = {param.name for param in spec.params if param.of in other}
     kept = {name: value for name, value in goal.params.items() if name not in lost}
-    return goal.model_copy(update={"params": {**kept, **own}})
+    return goal.model_copy(update={"params": {**kept, **own}, "rows": [] if instead else goal.rows})
 
 
 def _candidate(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Candidate:
