@@ -90,6 +90,8 @@ class PlanMaker:
 
     def asked(self, profiles: list[Profile], question: str, conversation: str = "", before: str = "") -> list[Profile]:
         """Return profiles of files, of a workbook that of the sheet the question, or the plan it follows, speaks of."""
+        if not any(profile.others for profile in profiles):
+            return profiles
         plans = plans_before(self.store, question, conversation, before)
         kept = {data.sha256: data.read.get("sheet", "") for plan in plans[:1] for data in plan.datasets}
         return of_asked_sheets(profiles, question, kept)

@@ -32,10 +32,12 @@ class Found:
     head: dict[str, list[str]] = field(default_factory=dict)
     looked_at: int | None = None
     rows_estimated: bool = False
+    others: list[Found] = field(default_factory=list)
+    """What the other sheets of a workbook are."""
 
     def facts(self) -> dict[str, Any]:
         """Return the fields as a `Profile` takes them."""
-        own = {item.name: getattr(self, item.name) for item in fields(Found) if item.name != "genes"}
+        own = {item.name: getattr(self, item.name) for item in fields(Found) if item.name not in ("genes", "others")}
         return own | {
             "warnings": list(dict.fromkeys(self.warnings)),
             "feature_kind": self.genes.kind,

@@ -21,7 +21,7 @@ from engine.data import formats
 from engine.data.catalogue import BINARIES, KINDS, read_data
 from engine.data.found import Found
 from engine.data.kind import Look
-from engine.data.reading.excel import read_excel
+from engine.data.reading.excel import read_sheets
 from engine.data.reading.text_table import read_text_table
 from engine.data.reading.textfile import Text, read_bytes, read_text
 from engine.data.source import UnusableFile
@@ -37,8 +37,6 @@ _BUSY = 256 * 1024 * 1024
 """A sign of life is given after so many bytes."""
 _HOLE = 1024 * 1024 * 1024
 """Files that claim more than this must hold some of it."""
-_MOST_SHEETS = 8
-"""So many further sheets of a workbook are looked at: each takes as long as the first."""
 _NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 
 
@@ -67,9 +65,8 @@ def profile_file(path: Path | str) -> Profile:
 def examine_file(path: Path, base: dict[str, Any]) -> Profile:
     """Look at the content of a file of which `base` (path, name, bytes, sha256) is known."""
     try:
-        first = Profile(**base, **_look(path, base["bytes"]).facts())
-        sheets = first.details.get("tables", [])[:_MOST_SHEETS]
-        return first.model_copy(update={"others": [*_other_sheets(path, base, sheets)]}) if sheets else first
+        found = _look(path, base["bytes"])
+        return Profile(**base, **found.facts(), others=[Profile(**base, **other.facts()) for other in found.others])
     except UnusableFile as reason:
         kind = path.suffix.lower().lstrip(".") or "unknown"
         return Profile(**base, format=kind, types=[], summary="Cannot be used as it is", warnings=[str(reason)])
@@ -83,12 +80,6 @@ def examine_file(path: Path, base: dict[str, Any]) -> Profile:
             "open it, export it again as CSV and add that."
         )
         return Profile(**base, format="unknown", types=[], summary="Cannot be used as it is", warnings=[message])
-
-
-def _other_sheets(path: Path, base: dict[str, Any], sheets: list[str]) -> Iterator[Profile]:
-    for sheet in sheets:
-        with contextlib.suppress(UnusableFile):
-            yield Profile(**base, **examine(path.name, read_excel(path, sheet)).facts())
 
 
 def identify_file(path: Path) -> Iterator[dict[str, Any]]:
@@ -193,7 +184,7 @@ def _look(path: Path, size: int) -> Found:
             message = f"{name} is a gzipped zip or Excel file; unpack it and add what is inside."
             raise UnusableFile(message)
         kind = formats.zip_kind(name, path)
-        return examine(name, read_excel(path)) if kind == "xlsx" else formats.zip_profile(name, kind)
+        return _workbook(path) if kind == "xlsx" else formats.zip_profile(name, kind)
     unusable = formats.by_magic(name, head if not compressed else b"", head if compressed else b"")
     if unusable is not None:
         return unusable
@@ -202,6 +193,15 @@ def _look(path: Path, size: int) -> Found:
         message = f"{name} ends in .{missing.format} but is no {missing.container} file; copy or download it again."
         raise UnusableFile(message)
     return _text(path)
+
+
+def _workbook(path: Path) -> Found:
+    first, *more = read_sheets(path)
+    found = examine(path.name, first)
+    for source in more:
+        with contextlib.suppress(UnusableFile):
+            found.others.append(examine(path.name, source))
+    return found
 
 
 def _text(path: Path) -> Found:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 import warnings as python_warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from engine.data.columns.cells import fill_blocks, totals_below, totals_warning, units_row
 from engine.data.columns.column import whole_again
@@ -21,8 +22,24 @@ LEGEND = 0.05
 _FOUND, _REPEATS = 0.9, 1.5
 """A list is of what another sheet names when it has so many of its names, which stand there so often on average."""
 _SOME, _TWO = 10, 2
+_MOST_SHEETS = 8
+"""So many further sheets are looked at."""
+_Read = TypeVar("_Read")
 _Sheet = tuple[str, int, int, int]
 """Its name, the row of its header, how many columns its table has, how many rows it claims."""
+
+
+class _Book(NamedTuple):
+    """A workbook as far as it has to be read to know which of its sheets are tables."""
+
+    path: Path
+    titles: list[str]
+    tables: list[_Sheet]
+    """Sheets with a table that is no legend of another."""
+    lines: dict[str, list[list[str]]]
+    """What stands above the header of a table, and in a sheet that is none."""
+    frames: dict[str, Frame]
+    """The tables as they stand, where there are several and not too much in them to be read whole."""
 
 
 def read_excel(path: Path, sheet: str = "") -> TableSource:
@@ -31,12 +48,35 @@ def read_excel(path: Path, sheet: str = "") -> TableSource:
     Raises:
         UnusableFile: when it is damaged or no sheet holds a table.
     """
-    import pandas as pd
 
+    def read() -> TableSource:
+        book = _opened(path)
+        return _source(book, next((one for one in book.tables if one[0] == sheet), None) or _main(book))
+
+    return _or_unusable(path, read)
+
+
+def read_sheets(path: Path) -> list[TableSource]:
+    """Read the first usable sheet of an .xlsx workbook and then, where there are more with tables of their own, these.
+
+    Raises:
+        UnusableFile: when it is damaged or no sheet holds a table.
+    """
+
+    def read() -> list[TableSource]:
+        book = _opened(path)
+        main = _main(book)
+        others = [one for one in book.tables if one != main and one[0] in book.frames][:_MOST_SHEETS]
+        return [_source(book, one) for one in (main, *others)]
+
+    return _or_unusable(path, read)
+
+
+def _or_unusable(path: Path, read: Callable[[], _Read]) -> _Read:
     try:
         with python_warnings.catch_warnings():
             python_warnings.simplefilter("ignore")
-            return _read(path, pd, sheet)
+            return read()
     except (UnusableFile, MemoryError):
         raise
     except Exception as error:
@@ -45,8 +85,9 @@ def read_excel(path: Path, sheet: str = "") -> TableSource:
         raise UnusableFile(message) from error
 
 
-def _read(path: Path, pd: Any, wanted: str) -> TableSource:
+def _opened(path: Path) -> _Book:
     import openpyxl
+    import pandas as pd
 
     # An open file, because openpyxl goes by the name's ending.
     with path.open("rb") as handle:
@@ -56,21 +97,51 @@ def _read(path: Path, pd: Any, wanted: str) -> TableSource:
             start, width = _header_row([list(row) for row in sheet.iter_rows(max_row=_HEAD, values_only=True)])
             if start is not None:
                 usable.append((sheet.title, start, width, sheet.max_row or 0))
-        sheets = [sheet.title for sheet in book.worksheets]
         # A single column is a cover page or notes as long as another sheet has a table.
-        tables = [sheet for sheet in usable if sheet[2] > 1] or usable[:1]
-        data = [sheet for sheet in tables if not _is_legend(book, sheet, tables)]
-        (title, start, width, last), beside = _main(path, data, pd, wanted) if data else (("", 0, 0, 0), [])
-        used = {sheet[0] for sheet in data}
-        legend = [row for s in book.worksheets for row in _lines(s, start if s.title == title else MOST_ROWS)
-                  if s.title == title or s.title not in used]  # fmt: skip
+        found = [sheet for sheet in usable if sheet[2] > 1] or usable[:1]
+        tables = [sheet for sheet in found if not _is_legend(book, sheet, found)]
+        above = {title: start for title, start, _, _ in tables}
+        lines = {sheet.title: _lines(sheet, above.get(sheet.title, MOST_ROWS)) for sheet in book.worksheets}
+        titles = [sheet.title for sheet in book.worksheets]
         book.close()
     if not usable:
         message = f"{path.name} has no sheet with a table (a header and rows below it); check the workbook."
         raise UnusableFile(message)
+    few = len(tables) > 1 and sum(sheet[2] * sheet[3] for sheet in tables) <= MAX_EXCEL_CELLS
+    frames = {one[0]: pd.read_excel(path, sheet_name=one[0], skiprows=one[1]) for one in tables} if few else {}
+    return _Book(path, titles, tables, lines, frames)
+
+
+def _main(book: _Book) -> _Sheet:
+    """Return the sheet that is read: the first that is no list of what another names."""
+    frames = book.frames
+
+    def lists(title: str) -> bool:
+        return any(_key(frames[title], frames[other]) for other in frames if other != title)
+
+    return next((sheet for sheet in book.tables if frames and not lists(sheet[0])), book.tables[0])
+
+
+def _beside(book: _Book, sheet: _Sheet) -> list[dict[str, Any]]:
+    """Return the sheets that stand beside the rows of this one.
+
+    They have a row for each animal, site or patient, a column of which this one repeats.
+    """
+    own = book.frames.get(sheet[0])
+    return [
+        {"sheet": title, "by": by} | ({"skip": start} if start else {})
+        for title, start, _, _ in book.tables
+        if own is not None and title != sheet[0] and (by := _key(book.frames[title], own))
+    ]
+
+
+def _source(book: _Book, sheet: _Sheet) -> TableSource:
+    import pandas as pd
+
+    path, (title, start, width, last), beside = book.path, sheet, _beside(book, sheet)
     limit = max(200, MAX_EXCEL_CELLS // max(1, width))
     notes: list[str] = []
-    frame, out, units = _without_extra_rows(path, title, start, limit, notes)
+    frame, out, units = _without_extra_rows(book, sheet, limit, notes)
     headers = [str(name).strip() for name in frame.columns]
     frame.columns = headers
     frame = whole_again(frame[~frame.isna().all(axis=1)].reset_index(drop=True).infer_objects())
@@ -82,41 +153,24 @@ def _read(path: Path, pd: Any, wanted: str) -> TableSource:
         headers = [str(name) for name in frame.columns]
         told = ", ".join(f"{one['sheet']!r} by {one['by']!r}" for one in beside)
         notes.append(f"{path.name}: each row of the sheet {title!r} has what belongs to it from the sheet {told}.")
-    if told := [name for name in sheets if name not in used]:
-        notes.append(f"{path.name}: {some(told)} is read for what it says of columns and codes.")
-    others = [name for name in sheets if name in used - {title, *(one["sheet"] for one in beside)}]
-    if others:
+    used = {one[0] for one in book.tables}
+    if explaining := [name for name in book.titles if name not in used]:
+        notes.append(f"{path.name}: {some(explaining)} is read for what it says of columns and codes.")
+    if others := [name for name in book.titles if name in used - {title, *(one["sheet"] for one in beside)}]:
+        way = "name the sheet or its columns in the question if you mean another"
+        way = way if book.frames else "save another sheet as a file of its own if you mean that one"
         notes.append(
-            f"{path.name} has {len(sheets)} sheets; the sheet {title!r} is used, not {some(others)}: name the sheet or "
-            "its columns in the question if you mean another."
+            f"{path.name} has {len(book.titles)} sheets; the sheet {title!r} is used, not {some(others)}: {way}."
         )
     first = frame.iloc[:, 0].map(lambda value: "" if pd.isna(value) else str(value).strip()).tolist()
     first = fill_blocks(path.name, frame, first, read, notes, merged=_merged(path, title, frame, start, out))
     rows = max(len(frame), last - start - 1) if len(frame) >= limit else len(frame)
+    legend = [row for name in book.titles if name == title or name not in used for row in book.lines[name]]
     return TableSource(
         frame=frame, read=read, rows=rows, format="xlsx", headers=headers, warnings=notes, first_column=first,
-        details={"sheets": sheets, "legend": legend, "tables": [name for name in sheets if name in used - {title}]}
+        details={"sheets": book.titles, "legend": legend}
         | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
     )  # fmt: skip
-
-
-def _main(path: Path, tables: list[_Sheet], pd: Any, wanted: str) -> tuple[_Sheet, list[dict[str, Any]]]:
-    """Return the sheet that is read, the first that is no list of what others name, and which of these stand beside it.
-
-    A list has a row for each animal, site or patient, a column of which the sheet that is read repeats.
-    """
-    named = next((sheet for sheet in tables if sheet[0] == wanted), None)
-    if len(tables) == 1 or sum(sheet[2] * sheet[3] for sheet in tables) > MAX_EXCEL_CELLS:
-        return named or tables[0], []
-    frames = {sheet[0]: pd.read_excel(path, sheet_name=sheet[0], skiprows=sheet[1]) for sheet in tables}
-    keys = {one: {other: _key(frames[one], frames[other]) for other in frames if other != one} for one in frames}
-    main = named or next((sheet for sheet in tables if not any(keys[sheet[0]].values())), tables[0])
-    beside = [
-        {"sheet": title, "by": keys[title][main[0]]} | ({"skip": start} if start else {})
-        for title, start, _, _ in tables
-        if title != main[0] and keys[title][main[0]]
-    ]
-    return main, beside
 
 
 def _key(listed: Frame, of: Frame) -> str:
@@ -179,12 +233,16 @@ def _cells(book: Any, sheet: _Sheet, most: float) -> int:
 
 
 def _without_extra_rows(
-    path: Path, sheet: str, start: int, limit: int, notes: list[str]
+    book: _Book, sheet: _Sheet, limit: int, notes: list[str]
 ) -> tuple[Frame, list[int], dict[int, str]]:
-    """Read the sheet without a row of units and totals; return it, the rows left out and the units."""
+    """Read a sheet without a row of units and totals; return it, the rows left out and the units."""
     import pandas as pd
 
-    frame = pd.read_excel(path, sheet_name=sheet, skiprows=start, nrows=limit)
+    path, (title, start, _, _) = book.path, sheet
+    known = book.frames.get(title)
+    frame = (
+        pd.read_excel(path, sheet_name=title, skiprows=start, nrows=limit) if known is None else known[:limit].copy()
+    )
     rows = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
     units = units_row(rows[0], rows[1:60]) if len(rows) > 1 else {}
     out = [start + 1] if units else []
@@ -197,7 +255,7 @@ def _without_extra_rows(
         notes.append(totals_warning(path.name, totals))
     if not out:
         return frame, out, units
-    return pd.read_excel(path, sheet_name=sheet, skiprows=[*range(start), *out], nrows=limit), out, units
+    return pd.read_excel(path, sheet_name=title, skiprows=[*range(start), *out], nrows=limit), out, units
 
 
 def _merged(path: Path, sheet: str, frame: Frame, start: int, out: list[int]) -> bool:
