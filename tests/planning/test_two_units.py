@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.data.profiler import profile_file
+from engine.data.profiler import profile_file, profile_files
 from engine.errors import PlanError
 from engine.planning.planner import Planner
 from engine.toolbox.registry import builtin_tools
@@ -71,3 +71,29 @@ def test_letters_beside_a_number_are_no_units(tmp_path):
     frame = pd.DataFrame({"dose": rng.normal(5, 1, 40), "sex": ["M", "F"] * 20, "blood": ["A", "B", "O", "A"] * 10})
     frame.to_csv(tmp_path / "people.csv", index=False)
     assert profile_file(tmp_path / "people.csv").structure.units == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "tools", "to"),
+    [
+        ("yield in T3 better than T1? how much kg", ["compare_groups"], None),
+        ("yield_kg in g please", ["convert_units"], "g"),
+        ("convert yield_kg to lb", ["convert_units"], "lb"),
+        ("convert weight_lb to metric", ["convert_units"], "auto"),
+        ("convert yield_kg to kg", None, None),
+        ("convert yield_kg", None, None),
+    ],
+)
+def test_a_conversion_is_planned_to_another_unit_only(tmp_path, question, tools, to):
+    """A step that could only fail had made the answer beside it a partial result."""
+    rows = {"weight_lb": [90.0 + at for at in range(20)], "yield_kg": [9.5 + at / 10 for at in range(20)]}
+    pd.DataFrame({"plot": range(20), **rows, "trt": ["T1", "T3"] * 10}).to_csv(tmp_path / "plots.csv", index=False)
+    profiles = profile_files([tmp_path / "plots.csv"])
+    planner = Planner(builtin_tools())
+    if tools is None:
+        with pytest.raises(PlanError, match="'yield_kg' is in kg already, and no other unit is named"):
+            planner.plan(question, profiles)
+        return
+    plan = planner.plan(question, profiles).plan
+    assert [node.tool for node in plan.nodes] == tools
+    assert plan.nodes[0].params.get("to_unit") == to

@@ -83,6 +83,26 @@ def _alone(case: Case, name: str, code: float) -> bool:
 
 
 @guard
+def other_unit(case: Case) -> None:
+    """Refuse a conversion that names no unit but the measurement's own (`how much kg` of a column in kg)."""
+    from engine.toolbox.tables.units import metric_unit, plain_unit, unit_in_name
+
+    bound = case.bound
+    column = next(iter(bound.of_role("measure")), "")
+    wanted, known = (str(bound.params.get(name) or "auto") for name in ("to_unit", "from_unit"))
+    stated = unit_in_name(column, "" if wanted in ("auto", known) else wanted)[0]
+    # Of `yield_kg in g` the name says what it is in, so the question says what it is wanted in.
+    if wanted in ("auto", known) and known != "auto" and stated and plain_unit(stated) != plain_unit(known):
+        wanted, known = known, "auto"
+        bound.params |= {"to_unit": wanted, "from_unit": known}
+    own = stated if known == "auto" else known
+    if column and own and (not metric_unit(own) if wanted == "auto" else plain_unit(wanted) == plain_unit(own)):
+        message = f"{column!r} is in {own} already, and no other unit is named."
+        advice = "Say the unit it is wanted in, and `from ...` where it is in another than its name says."
+        raise PlanError(message, advice=advice)
+
+
+@guard
 def key_shared(case: Case) -> None:
     """Find the column by which two files are joined: of the same name, and one that names rows."""
     if len(case.data.sheets) < 2:
