@@ -45,7 +45,7 @@ def apply(profile: Profile, corrections: dict[str, str]) -> Profile:
     used = [column for column in corrected if column.corrected != "ignore"]
     # Columns that nobody corrected are judged again: what they are may follow from what was said of the others.
     again = {column.name: column for column in look(frame, used)[0]}
-    columns = [_kept(column, again.get(column.name, column)) for column in corrected]
+    columns = [column.seen_anew(again.get(column.name, column)) for column in corrected]
     structure = structure_of(frame, columns)
     said = {column.roles[0].role: column.name for column in columns if column.corrected and column.roles}
     if {"time", "event"} <= said.keys():  # they are those of one end, whatever was found
@@ -62,12 +62,6 @@ def _types(profile: Profile, said: dict[str, str]) -> list[TypeGuess]:
     needs = {kind: {field.name for field in KINDS[kind].schema.fields if field.needed} for kind in KINDS}
     named = [kind for kind, needed in needs.items() if needed and needed <= said.keys() and not profile.serves_as(kind)]
     return [*(table.model_copy(update={"type": kind, "confidence": 1.0}) for kind in named), *profile.types]
-
-
-def _kept(column: ColumnProfile, again: ColumnProfile) -> ColumnProfile:
-    # What a legend says of a column stands beside its rows, not in them.
-    told = {"unit": column.unit, "notes": column.notes, "label": column.label, "codes": column.codes}
-    return column if column.corrected else again.model_copy(update=told)
 
 
 def _corrected(column: ColumnProfile, said: str) -> ColumnProfile:

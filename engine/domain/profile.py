@@ -68,6 +68,12 @@ class ColumnProfile(Value):
     corrected: str = ""
     """What a person said this column is, when that differs from what was found."""
 
+    def seen_anew(self, seen: ColumnProfile) -> ColumnProfile:
+        """Return the column as its values are judged again: what a person or a legend says of it is not in its rows."""
+        if self.corrected:
+            return self
+        return seen.model_copy(update={name: getattr(self, name) for name in ("unit", "notes", "label", "codes")})
+
     def role(self, role: Role) -> float:
         """Return the confidence that this column plays `role`, 0 when it was not guessed."""
         return max((guess.confidence for guess in self.roles if guess.role == role), default=0.0)
@@ -180,6 +186,12 @@ class Profile(Value):
     structure: Structure = Structure()
     others: list[Profile] = []
     """Of a workbook with several tables: the same file read for each of its other sheets."""
+
+    @property
+    def called(self) -> list[str]:
+        """What a question may call the data as a whole: the file, and the sheet where it has several with tables."""
+        sheet = self.best.read.get("sheet", "") if self.best is not None and self.others else ""
+        return [self.name, *([str(sheet)] if sheet else [])]
 
     @property
     def columns_sha256(self) -> str:

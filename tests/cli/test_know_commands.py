@@ -7,8 +7,8 @@ import io
 import json
 import subprocess
 import sys
-import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -160,17 +160,28 @@ def test_the_same_graph_under_another_name_needs_to_be_asked_for(call, tmp_path:
     assert call("kg", "import", "tables", nodes, "--name", "two", "--even-so")[0] == 0
 
 
-def test_a_command_waits_for_another_that_is_soon_done(workspace: Path, call) -> None:
+class _Told(io.StringIO):
+    """A standard error that does something when a line with `words` is written to it."""
+
+    def __init__(self, words: str, then: Callable[[], None]) -> None:
+        super().__init__()
+        self._words, self._then = words, then
+
+    def write(self, text: str) -> int:
+        if self._words in text:
+            self._then()
+        return super().write(text)
+
+
+def test_a_command_waits_for_another_that_is_soon_done(workspace: Path, call, monkeypatch) -> None:
     holder = open_engine(workspace=str(workspace), warm_workers=False)
-    timer = threading.Timer(1.0, holder.close)
-    timer.start()
-    try:
-        code, out, err = call("kg", "sources", "--json")
-    finally:
-        timer.join()
+    # The other is done once the command has said that it waits, however long it took to start.
+    err = _Told("Waiting up to 10 seconds", holder.close)
+    monkeypatch.setattr(sys, "stderr", err)
+    code, out, _ = call("kg", "sources", "--json")
     assert code == 0
     assert json.loads(out) is not None
-    assert err.count("Waiting up to 10 seconds") == 1
+    assert err.getvalue().count("Waiting up to 10 seconds") == 1
 
 
 def test_a_command_that_waited_in_vain_says_what_to_do(workspace: Path, call, monkeypatch) -> None:

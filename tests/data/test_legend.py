@@ -197,3 +197,10 @@ def test_what_a_legend_says_outlives_a_correction_of_another_column(tmp_path: Pa
     assert profile.column("chg").codes == {"0": "before washing", "1": "since"}
     corrected = apply(profile, {"days": "ignore"})
     assert corrected.column("chg").codes == profile.column("chg").codes
+
+
+def test_a_sign_that_stands_for_something_ends_what_the_code_before_it_means(tmp_path: Path):
+    path = tmp_path / "mice.csv"
+    rows = "".join(f"{at},{1 + at % 3 if at else '?'}\n" for at in range(24))
+    path.write_text("# GT: 1 = WT  2 = HET  3 = KO   ? = to be repeated\nmouse,GT\n" + rows)
+    assert profile_file(path).column("GT").codes == {"1": "WT", "2": "HET", "3": "KO"}

@@ -8,6 +8,8 @@ import pytest
 from plan_questions import profile_files, the_planner
 
 from engine.data.catalogue import read_data
+from engine.data.columns.asked_sheet import of_asked_sheets
+from engine.data.columns.legend import explained
 
 RNG = np.random.default_rng(3)
 
@@ -81,3 +83,38 @@ def test_how_many_are_wanted_is_no_request_of_its_own(counted, words):
     assert len(plan.analysis) == 1
     assert not plan.not_answered
     assert 10 in [value for node in plan.nodes for value in node.params.values()]
+
+
+def battery(folder):
+    """Write a workbook of two tests of mice and the list of their genotypes, whose legend stands above its header."""
+    rng = np.random.default_rng(8)
+    mice = np.arange(201, 237)
+    tests = {
+        "rotarod": pd.DataFrame({"mouse": np.tile(mice, 3), "day": np.repeat([1, 2, 3], 36), "T1": rng.integers(9, 200, 108)}),
+        "open field": pd.DataFrame({"mouse": mice, "box": mice % 4, "center_time_s": rng.normal(80, 9, 36).round(1)}),
+    }  # fmt: skip
+    with pd.ExcelWriter(folder / "tests.xlsx") as book:
+        for title, sheet in tests.items():
+            sheet.to_excel(book, sheet_name=title, index=False)
+    rows = "\n".join(f"{mouse};{'mf'[at % 2]};{1 + at % 3 if at else '?'}" for at, mouse in enumerate(mice))
+    head = "Colony list (KS);;\nGT: 1 = WT  2 = HET  3 = KO   ? = to be repeated;;\nmouse;sex;GT\n"
+    (folder / "mice.csv").write_text(head + rows + "\n", encoding="utf-8")
+    return explained(profile_files([folder / "tests.xlsx", folder / "mice.csv"]))
+
+
+@pytest.mark.parametrize(
+    ("question", "tool", "params"),
+    [
+        ("is center time in the open field different between KO and WT", "compare_groups",
+         {"value": "center_time_s", "group": "GT", "treated": "3", "control": "1"}),
+        ("is center time in open field different in KO, but there are more males in the KO so please take care of sex",
+         "linear_regression", {"outcome": "center_time_s", "predictors": ["GT", "sex"]}),
+    ],
+)  # fmt: skip
+def test_what_a_legend_says_of_one_file_holds_after_it_is_joined(tmp_path, question, tool, params):
+    """Lost in the join, `KO` named nothing: another grouping was asked about, or the sexes were compared."""
+    plan = the_planner().plan(question, of_asked_sheets(battery(tmp_path), question)).plan
+    join, answer = plan.nodes
+    assert (join.tool, answer.tool) == ("join_tables", tool)
+    assert {name: answer.params[name] for name in params} == params
+    assert not [asked for asked in plan.open_questions if "open" in asked.text], "the title of a sheet is of the data"

@@ -30,7 +30,7 @@ _LONGEST = 60
 _CODE = r"(?<![\w.])(?:[+-]?\d{1,3}|[^\W\d_]\w{0,7}|[+-])"
 _SAYS = re.compile(
     rf"(?P<code>{_CODE})\s*(?:=|:|–|—|->|→|\s-\s)\s*(?P<said>[^\W\d][^=;|,\n]*?)"
-    rf"(?=\s*(?:[;|,\n/]|$|{_CODE}\s*[=:]))"
+    rf"(?=\s*(?:[;|,\n/]|$|(?:{_CODE}|[^\w\s]{{1,2}})\s*[=:]))"
 )
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _MOST_OF_IT = 0.5

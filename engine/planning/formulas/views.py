@@ -143,7 +143,9 @@ def with_joined(data: Data, keys: Sequence[str], step: str) -> Data:
     ]
     second = marks[1].drop(columns=keys[1]) if keys[0] == keys[1] else marks[1]
     frame = marks[0].merge(second, on=_KEY, suffixes=("", "_right")).drop(columns=_KEY)
+    known = {column.name: column for sheet in (right, left) for column in sheet.columns}
     columns, structure = look(frame)
+    columns = [known.get(column.name, column).seen_anew(column) for column in columns]
     types = [TypeGuess(type=DataType.TABLE, confidence=1.0)]
     update = {"column_profiles": columns, "structure": structure, "types": types, "rows": len(frame)}
     return Data([Sheet(left.profile.model_copy(update=update), step=step, rows=frame)])

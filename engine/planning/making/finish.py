@@ -56,7 +56,7 @@ def finished(
         raise PlanError(" ".join(made.not_answered) or "The question leads to no step.")
     answered = [goal for goal in goals if goal.bound in made.bounds] or goals
     done = [key for node in nodes for key in catalogue.registry.get(node.tool).answers]
-    left = unexplained(reading, done, made.bounds, [p.name for p in profiles])
+    left = unexplained(reading, done, made.bounds, [name for p in profiles for name in p.called])
     made.questions += doubts(reading, left)
     alternatives = alternatives_of(every, {goal.analysis.id for goal in answered})
     first = answered[0]
