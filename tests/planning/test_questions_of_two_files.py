@@ -109,6 +109,9 @@ def battery(folder):
          {"value": "center_time_s", "group": "GT", "treated": "3", "control": "1"}),
         ("is center time in open field different in KO, but there are more males in the KO so please take care of sex",
          "linear_regression", {"outcome": "center_time_s", "predictors": ["GT", "sex"]}),
+        ("is the center time different in KO, take care of sex", "linear_regression",
+         {"outcome": "center_time_s", "predictors": ["GT", "sex"]}),
+        ("is the center time the same in KO", "compare_groups", {"value": "center_time_s", "group": "GT"}),
     ],
 )  # fmt: skip
 def test_what_a_legend_says_of_one_file_holds_after_it_is_joined(tmp_path, question, tool, params):
@@ -118,3 +121,11 @@ def test_what_a_legend_says_of_one_file_holds_after_it_is_joined(tmp_path, quest
     assert (join.tool, answer.tool) == ("join_tables", tool)
     assert {name: answer.params[name] for name in params} == params
     assert not [asked for asked in plan.open_questions if "open" in asked.text], "the title of a sheet is of the data"
+
+
+def test_of_a_level_that_another_grouping_is_asked_in_the_rows_are_kept(tmp_path):
+    question = "does the center time differ in KO between the sexes"
+    plan = the_planner().plan(question, of_asked_sheets(battery(tmp_path), question)).plan
+    assert [node.tool for node in plan.nodes] == ["join_tables", "filter_rows", "compare_groups"]
+    assert plan.nodes[1].params["condition"] == "`GT` in [3]"
+    assert plan.nodes[2].params["group"] == "sex"

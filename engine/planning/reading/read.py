@@ -24,7 +24,7 @@ from engine.planning.reading.leaving_out import talked_of
 from engine.planning.reading.masking import masked
 from engine.planning.reading.reading import Contrast, Part, Reading, Request
 from engine.planning.reading.requests import PAIRED, requests_of
-from engine.planning.reading.rows import claimed_of_one, compared_alone, more_in, restrictions
+from engine.planning.reading.rows import claimed_of_one, compared_alone, different_in, more_in, restrictions
 from engine.planning.reading.terms import (
     PHRASE,
     is_phrase,
@@ -123,7 +123,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
     against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
     reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]
-    more = more_in(question, words, mentions)
+    more = more_in(question, words, mentions) | different_in(question, words, mentions, reading.parts, by_name)
     for column in more:
         reading.parts.setdefault(column, set()).add("cause")
     reading.restrictions = [

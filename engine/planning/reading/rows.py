@@ -136,6 +136,36 @@ def more_in(question: str, words: Sequence[Token], mentions: Sequence[ColumnMent
     }
 
 
+_DIFFERENT = re.compile(
+    r"\b(?:differs?|different|changed|altered|affected|abnormal|the same)\s+(?:in|with|under|on|for)\s+(?:(?:the|those|our|all)\s+)*$",
+    re.IGNORECASE,
+)
+
+
+def different_in(
+    question: str, words: Sequence[Token], mentions: Sequence[ColumnMention], parts: Mapping[str, set[Part]],
+    columns: Mapping[str, ColumnProfile],
+) -> set[str]:  # fmt: skip
+    """Return the column of which one level is said to be different: `is weight different in KO, adjusted for sex`.
+
+    Where another column could be what is compared, the rows of the level may be meant: `does the diet differ in KO`.
+    """
+    said = {m.column for m in mentions if m.level and _DIFFERENT.search(question[: words[m.first].start])}
+    named: dict[str, set[str]] = {}
+    for mention in mentions:
+        named.setdefault(mention.column, set()).add(mention.level)
+    beside = named.keys() - said
+    measured = {name for name in beside if name in columns and columns[name].scale in _MEASURED}
+    rows = {name for name in beside if len(named[name]) == 1 and named[name] != {""}}  # `different in KO in males`
+    adjusted = {name for name in beside if parts.get(name) == {"adjust"}}
+    one = len(said) == 1 and all(len(named[name] - {""}) == 1 for name in said)
+    return said if one and measured and beside == measured | rows | adjusted else set()
+
+
+_MEASURED = ("number", "count", "share")
+"""Scales of what is measured: no groups."""
+
+
 def claimed_of_one(item: Restriction, parts: dict[str, set[Part]], mentions: Sequence[ColumnMention]) -> bool:
     """Say whether a level kept is only claimed to differ: `significant only in women ... odds ratios by sex`."""
     named = {m.level for m in mentions if m.column == item.column and m.level}
