@@ -109,7 +109,7 @@ def battery(folder):
          {"value": "center_time_s", "group": "GT", "treated": "3", "control": "1"}),
         ("is center time in open field different in KO, but there are more males in the KO so please take care of sex",
          "linear_regression", {"outcome": "center_time_s", "predictors": ["GT", "sex"]}),
-        ("is the center time different in KO, take care of sex", "linear_regression",
+        ("is the center time diffrent in KO, take care of sex", "linear_regression",
          {"outcome": "center_time_s", "predictors": ["GT", "sex"]}),
         ("is the center time the same in KO", "compare_groups", {"value": "center_time_s", "group": "GT"}),
     ],

@@ -159,7 +159,7 @@ def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
 
 def nothing_called(reading: Reading, data: Data) -> str:
     """Return the words of a question that nothing in the data is called, as the end of a sentence, or ""."""
-    left = unexplained(reading, [], [], [name for sheet in data.sheets for name in sheet.profile.called])
+    left = unexplained(reading, [], [], data.called())
     words = [reading.words[at] for at in left if len(reading.words[at].text) > 3]
     said = list(dict.fromkeys(repr(reading.question[word.start : word.end]) for word in words))
     return f" Nothing in them is called {' or '.join(said[:4])}." if said else ""

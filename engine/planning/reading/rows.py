@@ -137,7 +137,7 @@ def more_in(question: str, words: Sequence[Token], mentions: Sequence[ColumnMent
 
 
 _DIFFERENT = re.compile(
-    r"\b(?:differs?|different|changed|altered|affected|abnormal|the same)\s+(?:in|with|under|on|for)\s+(?:(?:the|those|our|all)\s+)*$",
+    r"\b(?:differs?|diff?e?rent|altered|affected|abnormal|the same)\s+(?:in|with|under|on|for)\s+(?:(?:the|those|our|all)\s+)*$",
     re.IGNORECASE,
 )
 
@@ -151,15 +151,11 @@ def different_in(
     Where another column could be what is compared, the rows of the level may be meant: `does the diet differ in KO`.
     """
     said = {m.column for m in mentions if m.level and _DIFFERENT.search(question[: words[m.first].start])}
-    named: dict[str, set[str]] = {}
-    for mention in mentions:
-        named.setdefault(mention.column, set()).add(mention.level)
-    beside = named.keys() - said
+    levels = {m.level for m in mentions if m.column in said and m.level}
+    beside = {m.column for m in mentions} - said
     measured = {name for name in beside if name in columns and columns[name].scale in _MEASURED}
-    rows = {name for name in beside if len(named[name]) == 1 and named[name] != {""}}  # `different in KO in males`
     adjusted = {name for name in beside if parts.get(name) == {"adjust"}}
-    one = len(said) == 1 and all(len(named[name] - {""}) == 1 for name in said)
-    return said if one and measured and beside == measured | rows | adjusted else set()
+    return said if len(said) == len(levels) == 1 and measured and beside == measured | adjusted else set()
 
 
 _MEASURED = ("number", "count", "share")

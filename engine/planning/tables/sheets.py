@@ -175,6 +175,10 @@ class Data:
         good.sort(key=lambda item: (item[0].type != wanted, -item[0].confidence))
         return [sheet for _, sheet in good]
 
+    def called(self) -> list[str]:
+        """Return what a question may call the files as a whole, and their sheets."""
+        return [name for sheet in self.sheets for name in sheet.profile.called]
+
     def columns(self) -> list[ColumnProfile]:
         """Return the columns of all files, those of the first file first."""
         seen: dict[str, ColumnProfile] = {}

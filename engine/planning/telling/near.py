@@ -17,7 +17,7 @@ from engine.text.names import name_parts
 
 def near(reading: Reading, data: Data, embed: Embed | None, names: Sequence[str]) -> dict[str, float]:
     """Return, for each column, the cosine with the nearest of the words that nothing explains; {} without an embedder."""
-    left = unexplained(reading, [], [], [name for sheet in data.sheets for name in sheet.profile.called])
+    left = unexplained(reading, [], [], data.called())
     words = list(dict.fromkeys(reading.words[at].text for at in left))
     if not words or not names:
         return {}
