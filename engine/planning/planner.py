@@ -40,6 +40,7 @@ from engine.planning.choosing.goals import (
 )
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import NOT_ALONE, items_of_list, needs_no_file
+from engine.planning.choosing.spelling import spelled
 from engine.planning.choosing.subgroups import each_level
 from engine.planning.followups.go_on import go_on
 from engine.planning.followups.keeping import back_to
@@ -53,6 +54,7 @@ from engine.planning.making.builder import StepBuilder
 from engine.planning.making.finish import PlanProposal, doubts_of, finished
 from engine.planning.making.joined import joined, joins, joins_first, on_the_joined, one_lists_the_other, spans
 from engine.planning.naming.german import in_english
+from engine.planning.naming.rewording import Reworded
 from engine.planning.reading.declared import mark_told, with_missing
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.samples import with_same_names
@@ -218,7 +220,7 @@ class Planner:
     def _read(self, question: str, profiles: list[Profile], chosen: Choices) -> tuple[Reading, Data, list[Profile]]:
         """Return what a question says and the data as it sees them: without what it calls missing, with what it makes."""
         data = self._data(profiles)
-        question = put.text if (put := in_english(question, data)) else question
+        question = put.text if (put := _reworded(question, data)) else question
         reading = self._catalogue.read(question, data)
         if (told := with_missing(reading, data)) is not data:
             data, profiles = told, [told.again(profile) for profile in profiles]
@@ -288,7 +290,7 @@ class Planner:
                 raise
         made.not_answered += lost
         plan = finished(catalogue, goals, every, made, profiles, told=bool(analysis))
-        if (put := in_english(question, data)) is not None:
+        if (put := _reworded(question, data)) is not None:
             understood = [put.typed(span, question) for span in plan.understood]
             plan = plan.model_copy(update={"question": question, "understood": understood})
         own = [c.bound.spec.name for c in every if c.bound is not None]
@@ -329,6 +331,10 @@ class Planner:
         if worded is None or not needs_no_file(worded.bound):
             raise no_data(self.offers())
         return [c for c in every if needs_no_file(c.bound)]
+
+
+def _reworded(question: str, data: Data) -> Reworded | None:
+    return in_english(question, data) or spelled(question, data)
 
 
 def _weighed(every: Sequence[Candidate]) -> dict[str, float]:

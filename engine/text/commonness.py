@@ -21,6 +21,11 @@ def technicality(word: str) -> float:
     return max(0.0, math.log(max(place, 1) / _EVERYDAY)) / math.log(len(places) / _EVERYDAY)
 
 
+def everyday() -> list[str]:
+    """Return the most common words of English, the most common first."""
+    return [*_places()]
+
+
 @cache
 def _places() -> dict[str, int]:
     text = resources.files("engine.text").joinpath("data/common_words.txt").read_text(encoding="utf-8")

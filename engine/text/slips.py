@@ -13,6 +13,18 @@ def one_slip_away(word: str, known: Iterable[str], shortest: int = 6) -> list[st
     return sorted(other for other in known if len(other) >= shortest and slips(word, other, 1) <= 1)
 
 
+def is_english(word: str) -> bool:
+    """Say whether a word in lower case is in the dictionary of English words."""
+    return word in _dictionary()
+
+
+@functools.cache
+def _dictionary() -> frozenset[str]:
+    from spellchecker import SpellChecker
+
+    return frozenset(SpellChecker(language="en").word_frequency.keys())
+
+
 @functools.lru_cache(maxsize=50_000)
 def slips(word: str, other: str, most: int) -> int:
     """Return how many letters are wrong, missing, too many or swapped between two words, `most` + 1 for more."""

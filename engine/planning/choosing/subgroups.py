@@ -26,8 +26,8 @@ _RELATED = tuple("predictors factors x exposure covariates measure_a wide condit
 _BEFORE = re.compile(
     r"(?:\b(?:for|in|with|by|per|across|of)?\s*(?:each|every)\s+(?:level |value |kind |type )?(?:of )?(?:the )?|"
     r"\bsplit\w*\s+(?:(?:it|this|that|them|up)\s+)*(?:by|on|into)\s+(?:the )?|"
-    r"\b(?:sep[ae]rate|subgroup|stratified) analys[ei]s\s+(?:for|by|of|in|per)\s+(?:the )?|"
-    r"\b(?:sep[ae]rate?\w*|individually|apart)\s+(?:(?:for|in|by|within|among|per|of)\s+)?(?:each |every |the |both )?)$",
+    r"\b(?:separate|subgroup|stratified) analys[ei]s\s+(?:for|by|of|in|per)\s+(?:the )?|"
+    r"\b(?:separate?\w*|individually|apart)\s+(?:(?:for|in|by|within|among|per|of)\s+)?(?:each |every |the |both )?)$",
     re.IGNORECASE,
 )
 _WHICH = re.compile(r"\b(?:which|what)\s+(?:of\s+the\s+)?$", re.IGNORECASE)
@@ -38,13 +38,13 @@ _CHANGED = re.compile(
 )
 """`which species declined`: each of them is asked how it changed along the time."""
 _LIE_APART = re.compile(
-    r"\b(?:do|does|did|will|would|whether|if|how)\s+(?!(?:you|we|i|it|this|that)\b)[^,;.?!]{2,60}?\bsep[ae]rate\s+(?:by|in|within|among|for)\b"
+    r"\b(?:do|does|did|will|would|whether|if|how)\s+(?!(?:you|we|i|it|this|that)\b)[^,;.?!]{2,60}?\bseparate\s+(?:by|in|within|among|for)\b"
     r"[^,;.?!]*$",
     re.IGNORECASE,
 )
 """`do the fish separate by pond`: they are asked to lie apart, nobody is to take them apart."""
 _AFTER = re.compile(
-    r"^\s*(?:groups?|levels?)?[\s,(]*(?:sep[ae]rate?\w*|individually|apart|on their own)\b(?!\s+(?:for|in|by|within|among|per|of|each|every)\b)",
+    r"^\s*(?:groups?|levels?)?[\s,(]*(?:separate?\w*|individually|apart|on their own)\b(?!\s+(?:for|in|by|within|among|per|of|each|every)\b)",
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"\s*(?:,|and|&|or|versus|vs\.?|,\s*and)\s*(?:the\s+|in\s+|for\s+)?", re.IGNORECASE)
@@ -82,7 +82,7 @@ def each_level(reading: Reading, data: Data) -> Each | None:
             kept = tuple(level for level in levels if not named or level in named)
             surely = (
                 told.re in (_AFTER, _CHANGED)
-                or re.search(r"sep[ae]rat|split|individual|apart|analys", told.group()) is not None
+                or re.search(r"separat|split|individual|apart|analys", told.group()) is not None
             )
             return Each(column.name, kept, tuple(stretch), surely)
     return None

@@ -10,9 +10,9 @@ from engine.errors import PlanError
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import NOT_ALONE
+from engine.planning.choosing.spelling import spelled
 from engine.planning.followups.follow import FollowUp, Try, follow_up
 from engine.planning.followups.keeping import choices, sides_set, with_what_was_set
-from engine.planning.followups.words import mended
 from engine.planning.making.finish import PlanProposal, doubts_of
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.sheets import Data
@@ -38,9 +38,8 @@ def go_on(
     Raises:
         PlanError: when it goes on, and neither with the question before nor by itself can be planned.
     """
+    question = put.text if (put := spelled(question, data)) else question
     own, base = catalogue.read(question, data), catalogue.read(before.question, data)
-    if (put_right := mended(own)) != question:
-        question, own = put_right, catalogue.read(put_right, data)
 
     def judge(text: str) -> tuple[list[Candidate], Reading]:
         reading = own if text == question else catalogue.read(text, data)

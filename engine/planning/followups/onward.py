@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from engine.domain.plan import texts_of
 from engine.planning.choosing.score import Candidate
+from engine.planning.choosing.spelling import asked_with
 from engine.planning.followups.anew import Try
 from engine.planning.followups.turn import HELD, OUTCOMES, Turn, in_words
 from engine.planning.followups.words import (
@@ -14,7 +15,6 @@ from engine.planning.followups.words import (
     POINTED,
     asking,
     heard,
-    known,
     said_anew,
 )
 
@@ -68,7 +68,7 @@ def coming_next(turn: Turn, merged: str, changed: set[str]) -> list[Try]:
         if one.bound is not None and one.bound.spec.name in changed:
             continue
         sure = drawn and _draws(one)
-        sure = sure or (one.probability >= MEANT and all(known(turn.fresh.words[at]) for at in asking(turn.fresh)))
+        sure = sure or (one.probability >= MEANT and all(asked_with(turn.fresh.words[at]) for at in asking(turn.fresh)))
         if len(named) == 1 and outcome and filled == question and not drawn:
             text = ", ".join([f"{said_anew(question)}, for {outcome}", *rows])
             kept = "; ".join([f"{outcome} of {turn.kept}", *rows])

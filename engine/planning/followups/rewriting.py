@@ -59,10 +59,10 @@ def cut(base: Reading, spans: Iterable[tuple[int, int]], exact: Iterable[tuple[i
 
 _BEFORE = re.compile(
     r"(?:[,;]?\s*\b(?:and|but|for|in|among|within|only|just|without|the|of|with|on|at|by|over|per|each|every|those|who|that|are|were|is|all|from|"
-    r"sep[ae]rat\w*|split\w*|adjust\w*|correct\w*|controll\w*|account\w*)\s*)+$",
+    r"separat\w*|split\w*|adjust\w*|correct\w*|controll\w*|account\w*)\s*)+$",
     re.I,
 )
-_AFTER = re.compile(r"^\s*(?:only|alone|ones?|sep[ae]rately)\b", re.I)
+_AFTER = re.compile(r"^\s*(?:only|alone|ones?|separately)\b", re.I)
 
 
 def _around(text: str, start: int, end: int) -> tuple[int, int]:

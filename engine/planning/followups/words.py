@@ -10,9 +10,7 @@ from engine.planning.choosing.choose import model
 from engine.planning.choosing.score import Candidate
 from engine.planning.reading.reading import Reading
 from engine.planning.reading.ways import ways_said
-from engine.text.slips import one_slip_away
 from engine.text.stopwords import STOP
-from engine.text.tokens import Token
 
 _LEAD = (
     r"^\W*(?:(?:ok(?:ay)?|thanks?(?: you)?|thx|great|nice|good|perfect|hm+|please|pls|can you|could you|kindly|and|but|so|now|then|also|well)"
@@ -27,7 +25,7 @@ _STRONG = re.compile(
     rf"{_LEAD}(?:what about|how about|{_SAME}(?! (?:patient|subject|animal|donor|individual|person|sample)s?\b)|again|repeat|redo|rerun|"
     r"only|just|without|excluding|exclude|except|omit|leave|drop|remove|instead|do (?:it|that|this)|for the|in the|among|limit|restrict|"
     r"adjust\w*|correct\w*|back|swap|switch|flip|revers\w+|skip|pool|merge|combine|compare (?:it |that )?(?:with|to|against)|"
-    r"(?:also )?(?:by|per|(?:for|at|in|within) (?:each|every|both)|sep[ae]rat\w*|split\w*)|"
+    r"(?:also )?(?:by|per|(?:for|at|in|within) (?:each|every|both)|separat\w*|split\w*)|"
     r"(?:use |on )?(?:an? |the )?log(?:10|2)?[ -]?(?:scale|transform\w*))\b|"
     r"\binstead\b|\bas well\W*$|\btoo\W*$|\bagain\W*$|\bother way\b",
     re.I,
@@ -86,17 +84,17 @@ SAME_FOR = re.compile(
 """What puts a column in the place of another."""
 BARELY = re.compile(r"^\W*and (?!also|for)(?:the )?[\w -]{1,30}\W*$|^[\w -]{1,30}\?\W*$", re.I)
 """`and cholesterol?`, where nothing else is asked."""
-APART = re.compile(r"\b(?:by|per|each|every|within|split\w*|sep[ae]rate\w*|both|strat\w+|groups?)\b", re.IGNORECASE)
+APART = re.compile(r"\b(?:by|per|each|every|within|split\w*|separate\w*|both|strat\w+|groups?)\b", re.IGNORECASE)
 OUTRIGHT = re.compile(
     rf"{_LEAD}(?:(?:{_SAME}|do it|do that)\W+)?(?:by|per|(?:for|at|in|within|of) (?:each|every)|each|every)\b|"
-    r"\b(?:split|sep[ae]rat|each\b|every\b|log[\d\s-]{0,3}(?:scale|transf))",
+    r"\b(?:split|separat|each\b|every\b|log[\d\s-]{0,3}(?:scale|transf))",
     re.I,
 )
 """What asks for each level, or for another scale, more than for anything else."""
 LOG = re.compile(r"\b(?P<log>log(?:10|2)?)[\s-]?(?:scale|transform\w*|values?)?\b", re.IGNORECASE)
 WHOLE = re.compile(
     r"\b(?:back to|again)\b.*\b(?:all|whole|every\w*)\b|\b(?:all|whole|every\w*)\b.*\b(?:again|together)\b|"
-    r"\b(?:pool\w*|merge\w*|combin\w*|lump\w*|together|regardless|irrespective|not (?:split|sep[ae]rate\w*))\b",
+    r"\b(?:pool\w*|merge\w*|combin\w*|lump\w*|together|regardless|irrespective|not (?:split|separate\w*))\b",
     re.I,
 )
 """What takes back that rows were left out or taken apart."""
@@ -181,36 +179,6 @@ def heard(own: Reading, one: Candidate) -> bool:
     names = {at for m in own.mentions for at in range(m.first, m.last + 1)}
     said = [own.words[at] for at in asking(own) if at not in names] or own.words
     return any(word.stem in stems or re.search(rf"\b{re.escape(word.stem)}", named) for word in said)
-
-
-def known(word: Token) -> bool:
-    """Say whether people ask questions with a word."""
-    return word.stem in model().general or any(word.stem in stems for stems in model().own.values())
-
-
-def mended(own: Reading) -> str:
-    """Return a question with each word that nobody asks with put right, where one known word is a slip of the pen away."""
-    text = own.question
-    known = model().general.union(*model().own.values())
-    for at, word in reversed([*enumerate(own.words)]):
-        if (
-            at in own.used
-            or len(word.text) < SLIP
-            or word.stem in known
-            or GOING.intersection((word.text, word.stem))
-            or PICTURE.search(word.text)
-        ):
-            continue
-        if any(said.start() <= word.start < said.end() for said, _ in ways_said(own.question)):
-            continue
-        near = one_slip_away(word.stem, known, SLIP - 1)  # the stem may be a letter shorter
-        if len(near) == 1:
-            text = text[: word.start] + near[0] + text[word.end :]
-    return text
-
-
-SLIP = 6
-"""A word of so many letters at least can be told from another with one letter wrong."""
 
 
 def stands_alone(question: str, own: Reading, every: Sequence[Candidate], specs: Mapping[str, ToolSpec]) -> bool:

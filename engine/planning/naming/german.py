@@ -10,9 +10,8 @@ import functools
 import re
 from collections.abc import Collection
 from importlib import resources
-from typing import NamedTuple
 
-from engine.domain.plan import Span
+from engine.planning.naming.rewording import Reworded, put_in
 from engine.planning.tables.sheets import Data
 from engine.text.letters import plain
 from engine.text.names import name_parts
@@ -30,28 +29,6 @@ LEAST = 2
 """So many words must be surely German, and more than are surely English; in a few words one, where half of them are of the table."""
 _LONGEST = 4
 """The longest phrase of the table, in words."""
-
-
-class InEnglish(NamedTuple):
-    """A question in English words, and where each stretch of it stood."""
-
-    text: str
-    places: tuple[tuple[int, int, int, int], ...]
-    """(from, to) of the text, (from, to) of the question as typed, for each stretch that was put; the rest is as typed."""
-
-    def typed(self, span: Span, question: str) -> Span:
-        """Return words of the text as they stand in the question as typed."""
-        start, end = self._place(span.start, last=False), self._place(span.end, last=True)
-        return span.model_copy(update={"text": question[start:end], "start": start, "end": end})
-
-    def _place(self, at: int, *, last: bool) -> int:
-        moved = 0
-        for first, stop, was_first, was_stop in self.places:
-            if first <= at <= stop and not (at == stop and not last) and not (at == first and last):
-                return was_stop if last else was_first
-            if stop <= at:
-                moved = was_stop - stop
-        return at + moved
 
 
 @functools.cache
@@ -73,7 +50,7 @@ def is_german(question: str) -> bool:
     return own > english and (own >= LEAST or 2 * every >= max(len(words), 2 * LEAST))
 
 
-def in_english(question: str, data: Data) -> InEnglish | None:
+def in_english(question: str, data: Data) -> Reworded | None:
     """Return a German question with English in place of the words that questions are made of; None for any other."""
     if not is_german(question):
         return None
@@ -87,29 +64,23 @@ def names_in(data: Data) -> frozenset[str]:
     return frozenset(part for name in names for part in (plain(name), *name_parts(name)) if len(part) > 1)
 
 
-def put(question: str, names: Collection[str]) -> InEnglish:
+def put(question: str, names: Collection[str]) -> Reworded:
     """Return a question with English for each phrase of the table none of whose words is a name."""
-    table, words = _table(), list(_WORD.finditer(question))
-    pieces, places = list[str](), list[tuple[int, int, int, int]]()
-    at, done, length = 0, 0, 0
+    table, words, named = _table(), list(_WORD.finditer(question)), {*names}
+    stretches, at = list[tuple[int, int, str]](), 0
     while at < len(words):
         begins = not re.search(r"[\w,]\s*$", question[: words[at].start()])
         many, english = 0, ""
         for many in range(min(_LONGEST, len(words) - at), 0, -1):
             said = plain(question[words[at].start() : words[at + many - 1].end()])
             english = (table.get("^" + said) if begins else None) or table.get(said, "")
-            if said == "nach" and at + 1 < len(words) and plain(words[at + 1][0]) in names:
+            if said == "nach" and at + 1 < len(words) and plain(words[at + 1][0]) in named:
                 english = "by"  # `nach Rasse` sorts by what is named
-            elif english and {plain(word[0]) for word in words[at : at + many]} & {*names}:
+            elif english and {plain(word[0]) for word in words[at : at + many]} & named:
                 english = ""  # `vor und nach` of columns that are called so
             if english:
                 break
-        if not english:
-            at += 1
-            continue
-        start, end = words[at].start(), words[at + many - 1].end()
-        pieces += [question[done:start], english]
-        length += start - done
-        places.append((length, length + len(english), start, end))
-        length, done, at = length + len(english), end, at + many
-    return InEnglish("".join([*pieces, question[done:]]), tuple(places))
+        if english:
+            stretches.append((words[at].start(), words[at + many - 1].end(), english))
+        at += many if english else 1
+    return put_in(question, stretches)

@@ -137,7 +137,7 @@ def more_in(question: str, words: Sequence[Token], mentions: Sequence[ColumnMent
 
 
 _DIFFERENT = re.compile(
-    r"\b(?:differs?|diff?e?rent|altered|affected|abnormal|the same)\s+(?:in|with|under|on|for)\s+(?:(?:the|those|our|all)\s+)*$",
+    r"\b(?:differs?|different|altered|affected|abnormal|the same)\s+(?:in|with|under|on|for)\s+(?:(?:the|those|our|all)\s+)*$",
     re.IGNORECASE,
 )
 
