@@ -86,6 +86,24 @@ def test_missing_cells_are_missing_also_where_the_name_has_blanks_around_it(
     assert frame.dtypes[["age", "pain"]].tolist() == [float, float]
 
 
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+@pytest.mark.parametrize("sign", [".", ","])
+def test_a_code_for_missing_beside_words_for_it_is_missing_too(sign: str, ending: str, tmp_path: Path) -> None:
+    values = [number if ending == "xlsx" and sign == "." else str(number).replace(".", sign) for number in NUMBERS]
+    code: Any = -999 if ending == "xlsx" else "-999"
+    table = pd.DataFrame({"id": [f"p{i}" for i in range(23)], "chla": [*values, "n.a.", code, code]})
+    path = tmp_path / f"t.{ending}"
+    table.to_csv(path, index=False, sep=";") if ending == "csv" else table.to_excel(path, index=False)
+    profile = profile_file(path)
+    guess, found = profile.serves_as(DataType.TABLE), profile.column("chla")
+    assert guess is not None
+    assert found is not None
+    read = read_data(profile.path, "table", **guess.read)["chla"]
+    assert (found.missing, found.minimum, found.maximum) == (3, 1.0, 5.75)
+    assert (read.isna().sum(), read.min(), read.max()) == (3, 1.0, 5.75)
+    assert any("-999 is taken for a missing value" in note for note in found.notes)
+
+
 @pytest.mark.parametrize(
     ("cell", "limit", "bias"),
     [("<0.1", "limit 0.1", "upwards"), ("> 100", "limit 100", "downwards"), ("≤0.5", "limit 0.5", "upwards"),

@@ -140,3 +140,24 @@ def test_names_of_genes_outlive_writing_and_reading(tmp_path: Path, monkeypatch)
     again = read_data(name, "expression_matrix", index_col=0)
     assert again.attrs["symbols"] == {"P2": "TP53"}
     pd.testing.assert_frame_equal(again, matrix)
+
+
+def test_what_an_instrument_says_of_a_feature_is_no_sample(tmp_path: Path) -> None:
+    frame = proteins().astype(float)
+    frame.insert(0, "feature", [f"F{n:03d}" for n in range(60)])
+    frame.insert(1, "m/z", np.linspace(90, 900, 60).round(4))
+    frame.insert(2, "rt_min", np.linspace(0.5, 14, 60).round(2))
+    profile = written(tmp_path, frame)
+    assert profile.details["value_kind"] == "intensities"
+    assert profile.sample_ids == SAMPLES
+    assert best(profile) is DataType.EXPRESSION_MATRIX
+
+
+@pytest.mark.parametrize(
+    "months", ["jan feb mar apr may jun", "ene feb mar abr may jun", "Januar Februar März April Mai Juni"]
+)
+def test_a_column_a_month_is_a_table(months: str, tmp_path: Path) -> None:
+    chance = np.random.default_rng(5)
+    table = pd.DataFrame(chance.normal(25, 4, (638, 6)).round(1), columns=months.split())
+    table.insert(0, "vaca", [f"H{n:03d}" for n in range(638)])
+    assert best(written(tmp_path, table)) is DataType.TABLE

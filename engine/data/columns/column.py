@@ -79,6 +79,8 @@ def clean(
             done.mixed.append(str(column))
             mixed.append(f"column {column!r} is numbers except for {reading}")
             continue
+        if marks_count and position:
+            _without_codes_among(frame[column], reading, str(column), said)
         _with_numbers(done, column, reading, marks_count=marks_count)
         if reading.doubtful:
             doubts.append(f"{name}: column {column!r}: {'; '.join(reading.notes)}.")
@@ -98,13 +100,29 @@ def _without_codes(done: Cleaned, column: Any, codes: list[str], said: Mapping[s
     done.marks[str(column)] = codes
     done.frame[column] = done.frame[column].where(~coded)
     done.coded.append(str(column))
-    beside = "0 or more" if codes[0].startswith("-") else f"{float(done.frame[column].max()):g} or less"
+    done.notes[str(column)] = [f"{_why_missing(codes, said, done.frame[column])}."]
+    return int(coded.sum())
+
+
+def _without_codes_among(cells: Column, reading: CellReading, name: str, said: Mapping[str, str]) -> None:
+    """Take codes for a missing value for such where other cells are text: -999 beside `n.a.`."""
+    numbers = _as_numbers(cells, reading)
+    codes = list(dict.fromkeys([*said, *missing_codes(numbers, name)]))
+    coded = {tidy(cell) for cell in cells[numbers.isin([float(code) for code in codes])]}
+    if coded:
+        reading.missing += sorted(coded)
+        reading.values = {cell: number for cell, number in reading.values.items() if cell not in coded}
+        reading.notes.append(_why_missing(codes, said, _as_numbers(cells, reading)))
+
+
+def _why_missing(codes: list[str], said: Mapping[str, str], others: Column) -> str:
+    """Return the sentence that says which codes are taken for a missing value, and why."""
+    beside = "0 or more" if codes[0].startswith("-") else f"{float(others.max()):g} or less"
     taken = f"{codes[0]} is" if len(codes) == 1 else f"{' and '.join(codes)} are"
     why = f"all others are {beside}"
     if said:
         why = "by its legend " + ", ".join(f"{code} is {words!r}" for code, words in said.items())
-    done.notes[str(column)] = [f"{taken} taken for a missing value: {why}."]
-    return int(coded.sum())
+    return f"{taken} taken for a missing value: {why}"
 
 
 def _with_numbers(done: Cleaned, column: Any, reading: CellReading, *, marks_count: bool) -> None:
@@ -119,7 +137,9 @@ def _with_numbers(done: Cleaned, column: Any, reading: CellReading, *, marks_cou
     written = [cell for cell in cells.dropna().unique() if isinstance(cell, str)]
     seen = all(cell == tidy(cell) for cell in written if tidy(cell) in reading.values)
     if reading.plain and marks_count and seen:
-        done.marks[str(column)] = sorted(cell for cell in written if tidy(cell) in reading.missing)
+        done.marks[str(column)] = sorted(
+            {str(cell) for cell in cells.dropna().unique() if tidy(cell) in reading.missing}
+        )
     else:
         done.numbers[str(column)] = reading.options()
 
@@ -149,7 +169,12 @@ def _column_numbers(series: Column, decimal: str, *, first: bool) -> CellReading
 def _as_numbers(series: Column, reading: CellReading) -> Column:
     import pandas as pd
 
-    values = series.map(lambda cell: reading.values.get(tidy(cell)) if isinstance(cell, str) else cell)
+    missing = {*reading.missing}
+    values = series.map(
+        lambda cell: (
+            reading.values.get(tidy(cell)) if isinstance(cell, str) else None if tidy(cell) in missing else cell
+        )
+    )
     try:
         return pd.to_numeric(values)
     except ValueError:  # beyond what a number can be: infinite

@@ -151,10 +151,13 @@ _NOT_THERE = re.compile(
 
 def called_missing(rows: Rows, frame: Frame) -> dict[str, dict[str, str]]:
     """Return column of numbers -> the codes that a legend calls missing, with its words: 9 is `no swab`."""
+    import pandas as pd
+
     columns: list[ColumnProfile] = []
     for at, name in enumerate(frame.columns if rows else ()):
-        if frame.dtypes.iloc[at].kind in "if":
-            present = {f"{value:g}" for value in frame.iloc[:, at].dropna().unique()} & _CODES
+        if frame.dtypes.iloc[at].kind in "ifO":
+            numbers = pd.to_numeric(pd.Series(frame.iloc[:, at].unique()), errors="coerce").dropna()
+            present = {f"{number:g}" for number in numbers} & _CODES
             columns += (
                 [ColumnProfile(name=str(name), kind="integer", levels=dict.fromkeys(present, 1))] if present else []
             )

@@ -23,7 +23,8 @@ from engine.domain.profile import TypeGuess
 _ANNOTATION = re.compile(
     r"(length|len|gene_?length|eff(ective)?_?length|chr|chrom|chromosome|start|end|strand|entrez\w*|gene_?id|width|"
     r"exons?|gc(_content)?|percentage_gene_gc_content|biotype|gene_(start|end|name|type|symbol)|description|position|"
-    r"symbol|transcript\w*|hgnc\w*|baseMean|cytoband|locus)(\.\d+)?$",
+    r"symbol|transcript\w*|hgnc\w*|baseMean|cytoband|locus|m/?z([_ ].*)?|rt([_ ](min|sec|s|mean))?|"
+    r"(average[_ ])?(retention[_ ]?time|rt|mz)([_ (].*)?|ccs|adduct\w*|charge|(monoisotopic|neutral|molecular)[_ ]?(mass|weight))(\.\d+)?$",
     re.IGNORECASE,
 )
 _SAMPLE_WORDS = re.compile(
@@ -160,6 +161,8 @@ def _trust(
     # says what each of its columns is measured in (`milk day0 (l)`, `milk day7 (l)`).
     if all(unit_of(str(c)) for c in values):
         return 0.0
+    if 2 * sum(bool(telling(str(c)) & HINTS["month"]) for c in values) > len(values):
+        return 0.0  # a column a month
     samples = sample_like([str(c) for c in values], most=0.9)
     many = rows >= 500 and len(values) >= 4 and not _of_subjects(frame, id_column, values)
     if unique < 0.98 or not (samples or many) or not _alike(frame, values):

@@ -85,7 +85,7 @@ def read_table(
                 text = text.replace(space, " ")
             text = text.strip().strip("\"'").strip()
             if not isinstance(cell, str) or not text or text in how.get("missing", ()):
-                figures[cell] = None if isinstance(cell, str) else cell
+                figures[cell] = None if isinstance(cell, str) or text in how.get("missing", ()) else cell
                 continue
             figure = text
             for part in (*how.get("remove", ()), *how.get("remove", ())):  # twice: `5 mg*` ends in both

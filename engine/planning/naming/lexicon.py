@@ -100,6 +100,7 @@ def same_meaning(word: str, part: str) -> bool:
     """Say whether a word and a part of a name are everyday synonyms."""
     groups = synonyms().get(word) or (synonyms().get(word[:-1]) if word.endswith("s") else None) or ()
     forms = {part, part.removesuffix("s")}
+    forms |= {f"{form[:-1]}o" for form in forms if form.endswith("a")}  # `vacunada` of a cow is `vacunado`
     if any(forms & group for group in groups):
         return True
     # `photother` for light therapy; `female` is no short form of females, which stands beside men for the sex
