@@ -79,8 +79,7 @@ def clean(
             done.mixed.append(str(column))
             mixed.append(f"column {column!r} is numbers except for {reading}")
             continue
-        if marks_count and position:
-            _without_codes_among(frame[column], reading, str(column), said)
+        _without_codes_among(frame[column], reading, str(column), said, sure=marks_count and position > 0)
         _with_numbers(done, column, reading, marks_count=marks_count)
         if reading.doubtful:
             doubts.append(f"{name}: column {column!r}: {'; '.join(reading.notes)}.")
@@ -104,10 +103,12 @@ def _without_codes(done: Cleaned, column: Any, codes: list[str], said: Mapping[s
     return int(coded.sum())
 
 
-def _without_codes_among(cells: Column, reading: CellReading, name: str, said: Mapping[str, str]) -> None:
+def _without_codes_among(
+    cells: Column, reading: CellReading, name: str, said: Mapping[str, str], *, sure: bool
+) -> None:
     """Take codes for a missing value for such where other cells are text: -999 beside `n.a.`."""
     numbers = _as_numbers(cells, reading)
-    codes = list(dict.fromkeys([*said, *missing_codes(numbers, name)]))
+    codes = list(dict.fromkeys([*said, *missing_codes(numbers, name)])) if sure else []
     coded = {tidy(cell) for cell in cells[numbers.isin([float(code) for code in codes])]}
     if coded:
         reading.missing += sorted(coded)

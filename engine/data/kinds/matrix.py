@@ -24,7 +24,8 @@ _ANNOTATION = re.compile(
     r"(length|len|gene_?length|eff(ective)?_?length|chr|chrom|chromosome|start|end|strand|entrez\w*|gene_?id|width|"
     r"exons?|gc(_content)?|percentage_gene_gc_content|biotype|gene_(start|end|name|type|symbol)|description|position|"
     r"symbol|transcript\w*|hgnc\w*|baseMean|cytoband|locus|m/?z([_ ].*)?|rt([_ ](min|sec|s|mean))?|"
-    r"(average[_ ])?(retention[_ ]?time|rt|mz)([_ (].*)?|ccs|adduct\w*|charge|(monoisotopic|neutral|molecular)[_ ]?(mass|weight))(\.\d+)?$",
+    r"(average[_ ])?(retention[_ ]?time|rt|mz)([_ (].*)?|ccs|adduct\w*|charge|"
+    r"(monoisotopic|neutral|molecular)[_ ]?(mass|weight))(\.\d+)?$",
     re.IGNORECASE,
 )
 _SAMPLE_WORDS = re.compile(
