@@ -156,8 +156,8 @@ def called_missing(rows: Rows, frame: Frame) -> dict[str, dict[str, str]]:
     columns: list[ColumnProfile] = []
     for at, name in enumerate(frame.columns if rows else ()):
         if frame.dtypes.iloc[at].kind in "ifO":
-            numbers = pd.to_numeric(pd.Series(frame.iloc[:, at].unique()), errors="coerce").dropna()
-            present = {f"{number:g}" for number in numbers} & _CODES
+            numbers = pd.Series(pd.to_numeric(pd.Series(frame.iloc[:, at].unique()), errors="coerce"))
+            present = {f"{number:g}" for number in numbers.dropna().tolist()} & _CODES
             columns += (
                 [ColumnProfile(name=str(name), kind="integer", levels=dict.fromkeys(present, 1))] if present else []
             )
