@@ -383,7 +383,7 @@ class Assignment:
         picked += [name for name in self._between(picked) if name not in (*picked, *used)]
         picked = [name for name in picked if self._like_the_pair(name, chosen)]
         measured = [name for name in picked if not self._whom(name)]
-        picked = measured or picked
+        picked = measured or (picked if param.required else [])  # `check my cow list` is about every column of it
         if param.most:
             best = sorted(picked, key=lambda n: -gains.get(n, 0.0))[: param.most]  # those of a range are not named
             picked = [name for name in picked if name in best]

@@ -103,6 +103,9 @@ def _unsure(first: Candidate, every: list[Candidate], made: Making, catalogue: C
     return doubted or not _leads(first, every, beside)
 
 
+_EVERY_ROW = 0.95
+
+
 def _without_part(made: Making) -> list[str]:
     """Return the columns that are named and have no part in any step, also not in a column that a step makes."""
     taken = {name for bound in made.bounds for name in (*bound.columns(), *(row.column for row in bound.rows))}
@@ -113,8 +116,8 @@ def _without_part(made: Making) -> list[str]:
     taken |= {m.column for m in reading.mentions if not m.level and names_only_whom(m, reading.words)}
     cut = {at for bound in made.bounds for at in cut_by_setting(bound.spec, reading)}
     taken |= {m.column for m in reading.mentions if cut.intersection(range(m.first, m.last + 1))}
-    # What numbers every row is who is asked about: `the heaviest goats`.
-    taken |= {c.name for sheet in sheets for c in sheet.columns if is_id(c) and c.distinct == sheet.profile.rows}
+    # What numbers every row is who is asked about: `the heaviest goats`; a few rows may stand there twice.
+    taken |= {c.name for s in sheets for c in s.columns if is_id(c) and c.distinct >= _EVERY_ROW * (s.profile.rows or 1)}
     return list(dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken))
 
 

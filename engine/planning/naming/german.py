@@ -19,7 +19,7 @@ from engine.text.names import name_parts
 _WORD = re.compile(r"[^\W\d_]+")
 _SURE = frozenset(
     "der das dem ein eine einen einem einer und ist sind wie welche welcher welches wieviel wieviele zwischen bei mit von vor nach fur oder "
-    "nicht durch wir uns haben gibt unterscheidet unterscheiden sich als hoher mehr weniger wurden wird werden sie ob vergleiche bitte zeige zeig".split()
+    "nicht durch wir uns haben gibt unterscheidet unterscheiden sich als hoher mehr weniger wurden wird werden sie ob vergleiche bitte zeige zeig warum wieso auf leute kein keine".split()
 )
 """Words that German questions have and English ones have not."""
 _ENGLISH = frozenset("the of is are do does did and with what which how many much there between than for to".split())

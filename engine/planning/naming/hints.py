@@ -112,8 +112,11 @@ def only_when(mention: ColumnMention, words: Sequence[Token]) -> bool:
     return mention.width == 1 and not mention.level and mention.strength < 1 and word in _GIVEN and before in _WHEN
 
 
-DONE_NEXT = r"(?:i|we) (?:send|submit|go|continue|publish|report|analy[sz]e|share|hand|upload|present|use|make|do)"
-"""What a person is about to do with the data is no occasion: `before I send this list`."""
+DONE_NEXT = (
+    r"(?:i|we) (?:send|submit|go|continue|publish|report|analy[sz]e|share|hand|upload|present|use|make|do|fit|compare|plot)|"
+    r"(?:the|my|our|any) (?:stats|statistics|analys[ei]s|fits?)|(?:fitting|analy[sz]ing) \w+"
+)
+"""What a person is about to do with the data is no occasion: `before I send this list`, `before the stats`."""
 
 _HELD = re.compile(
     r"(?:adjust|correct|control|account|allow|exclud|remov|leav|dropp|filter|normali)\w*(?:ing|ment|tion|ion)$"

@@ -123,10 +123,12 @@ def _level(
 
 def _letters(words: Sequence[Token], column: ColumnProfile, level: str, text: str) -> list[int]:
     """Return the tokens that name a level of one letter: never it by itself, but `women` where the levels are F and M."""
+    told = told_beside(column)
     meant = [
         at
         for at, w in enumerate(words)
         if len(w.text) > 2
+        and level not in told  # R is no `resistant` where a legend says `river`
         and w.text not in STOP | {"number"}
         and same_meaning(w.text, level.strip().lower())
         and "-" not in text[w.end : w.end + 1]  # `non-inferior`
