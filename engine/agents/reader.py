@@ -19,7 +19,7 @@ from engine.agents.describe import files_text, others_text, tool_text, without_l
 from engine.agents.prompt_files import load_prompt
 from engine.agents.reviewer import MEETS
 from engine.domain.base import Value
-from engine.domain.plan import OpenQuestion, TaskDag, TaskNode
+from engine.domain.plan import OpenQuestion, TaskDag, TaskNode, texts_of
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
 from engine.errors import ModelUnavailable, PlanError
@@ -27,7 +27,7 @@ from engine.planning.making.finish import PlanProposal
 from engine.planning.planner import Planner
 from engine.planning.told.check import without_values
 from engine.planning.told.goals import ToldGoal, ToldPlan
-from engine.planning.told.unheard import unheard
+from engine.planning.told.unheard import surely_heard, unheard
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.shelf import Shelf
 
@@ -107,7 +107,7 @@ class QuestionReader:
         faults: list[str],
         run_id: str = "",
     ) -> PlanProposal:
-        """Return the plan of the rules where they leave nothing open or overheard, else what the model reads or theirs.
+        """Return the plan of the rules where they are sure and leave nothing open, else what the model reads or theirs.
 
         Args:
             by_rules: makes the plan of the rules, or raises why it cannot.
@@ -130,14 +130,15 @@ class QuestionReader:
         # What a model read the rules may not follow: they would go on from the words and lose what it made of them.
         follows = before is not None and bool(before.told)
         doubts = self._doubts(made.plan, profiles) if made is not None else [refused.message] if refused else []
-        if not profiles or (made is not None and not follows and not doubts):
+        sure = made is not None and not doubts and not follows and surely_heard(made.plan)
+        if not profiles or sure:
             return _made_or(made, refused)
         doubts = doubts if self.levels else [without_levels(doubt, profiles, question) for doubt in doubts]
         first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
         first = [*self._doing(made.plan if made is not None else None), *first]
         try:
             read = self.plan(question, profiles, [*first, *near], before=before, run_id=run_id, doubts=doubts)
-            return self._with_turned_sides(read, made.plan) if made is not None else read
+            return self._beside_the_rules(read, made, doubts)
         except _AskedInstead as err:
             if made is None:
                 raise PlanError(err.message, advice=ASK_AGAIN, details=refused.details if refused else {}) from err
@@ -164,6 +165,12 @@ class QuestionReader:
         """Return what a plan of the rules leaves open or out, or may have overheard, a sentence each."""
         asked = [f"{q.text} {q.why} {_choices(q.choices)}".strip() for q in plan.open_questions if q.required]
         return [*asked, *plan.not_answered, *unheard(plan, profiles, self.registry)]
+
+    def _beside_the_rules(self, read: PlanProposal, made: PlanProposal | None, doubts: Sequence[str]) -> PlanProposal:
+        """Return what a model read; the plan of the rules where it is the same and they left nothing open."""
+        if made is None:
+            return read
+        return made if not doubts and _agree(read.plan, made.plan) else self._with_turned_sides(read, made.plan)
 
     def _with_turned_sides(self, read: PlanProposal, rules: TaskDag) -> PlanProposal:
         """Return what a model read, with a warning where the rules had the same two groups the other way round."""
@@ -318,6 +325,21 @@ class QuestionReader:
             complaints="\n".join(issues),
         )
         return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
+
+
+def _agree(read: TaskDag, rules: TaskDag) -> bool:
+    """Say whether a reading has the steps of the rules, and leaves nothing open or out."""
+    steps = zip(read.order(), rules.order(), strict=False)
+    same = len(read.nodes) == len(rules.nodes) and all(_same(ours, theirs) for ours, theirs in steps)
+    return same and not read.open_questions and not read.not_answered
+
+
+def _same(ours: TaskNode, theirs: TaskNode) -> bool:
+    """Say whether a step of the rules does what another does: what it has more says again what both say."""
+    said = {text for value in ours.params.values() for text in texts_of(value)}
+    more = [text for name, value in theirs.params.items() if name not in ours.params for text in texts_of(value)]
+    equal = all(theirs.params.get(name) == value for name, value in ours.params.items())
+    return (ours.tool, ours.inputs) == (theirs.tool, theirs.inputs) and equal and said.issuperset(more)
 
 
 def _only_asks(read: ReadQuestion) -> bool:

@@ -157,6 +157,33 @@ def test_no_model_is_asked_where_the_rules_are_sure(profile):
     assert not faults
 
 
+def less_sure(profile):
+    made = sure(profile)
+    chosen = [one.model_copy(update={"probability": 0.6}) for one in made.plan.analysis]
+    return replace(made, plan=made.plan.model_copy(update={"analysis": chosen}))
+
+
+def test_where_rules_that_are_less_sure_and_the_reader_agree_nothing_changes(profile):
+    rules = less_sure(profile)
+    models, faults, plan = unless_sure(profile, lambda: rules, FIT)
+    assert plan() is rules
+    assert len(models.asked) == 1
+    assert not faults
+
+
+def test_a_reader_is_heard_where_rules_that_are_less_sure_read_something_else(profile):
+    goal = {"analysis": "describe_table", "tool": "summarize_table", "params": {"columns": ["growth"]}}
+    _, _, plan = unless_sure(profile, lambda: less_sure(profile), {"goals": [goal]})
+    made = plan().plan
+    assert [one.id for one in made.analysis] == ["describe_table"]
+    assert any("scripted/one" in note for note in made.notes)
+
+
+def test_what_a_reader_asks_beside_an_equal_reading_is_asked(profile):
+    _, _, plan = unless_sure(profile, lambda: less_sure(profile), FIT | {"ask": {"text": "Fresh or dry?"}})
+    assert plan().plan.unanswered()
+
+
 def doubted(profile, **params):
     """Return a plan of the rules that leaves something open, with settings in place of its own."""
     made = sure(profile)

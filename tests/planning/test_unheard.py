@@ -6,11 +6,11 @@ import pytest
 from growth_data import write_growth
 
 from engine.data.profiler import profile_file
-from engine.domain.plan import Dataset, Span, TaskDag, TaskNode
+from engine.domain.plan import Chosen, Dataset, Span, TaskDag, TaskNode
 from engine.domain.profile import ColumnProfile, Profile, RoleGuess
 from engine.planning.making.finish import doubts_of
 from engine.planning.planner import Planner
-from engine.planning.told.unheard import unheard
+from engine.planning.told.unheard import surely_heard, unheard
 from engine.toolbox.registry import builtin_tools
 
 TOOLS = list(builtin_tools())
@@ -139,3 +139,21 @@ def test_a_summary_that_no_step_makes_is_heard_of():
     told = "'median' is to be computed of something, which no step does."
     assert unheard(stepped("summarize_table", median, columns=["seen"]), [], TOOLS) == [told]
     assert unheard(stepped("filter_rows", median, aggregate="median"), [], TOOLS) == []
+
+
+def of_words(*spans, sure=0.97):
+    understood = [Span(text=text, start=0, end=1, taken_as=taken) for text, taken in spans]
+    return TaskDag(question="q", understood=understood, analysis=[Chosen(id="compare_groups", probability=sure)])
+
+
+@pytest.mark.parametrize(
+    ("plan", "sure"),
+    [
+        (of_words(("growth", "column"), ("in", "filler"), ("the", "filler"), ("plants", "filler")), True),
+        (of_words(("growth", "column"), ("plants", "filler"), ("biggest", "filler")), False),
+        (of_words(("growth", "column"), ("phloem", "unused")), False),
+        (of_words(("growth", "column"), sure=0.7), False),
+    ],
+)
+def test_a_plan_is_surely_heard_where_its_analysis_is_sure_and_no_word_that_says_something_is_passed_over(plan, sure):
+    assert surely_heard(plan) == sure
