@@ -65,7 +65,7 @@ def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
     yield f"File {quoted(profile.name)}{sheet}: {shape}; can serve as {kinds}."
     for other in profile.others:
         columns = ", ".join(quoted(column.name) for column in other.column_profiles[:MOST_LEVELS])
-        yield f"Not read: sheet {_sheet(other)} ({columns}); the person gets it by asking again with its name."
+        yield f"Not read: sheet {_sheet(other)} ({columns})."
     if profile.sample_ids and len(profile.sample_ids) != profile.columns:
         # Of a matrix they are names of columns; of a list of samples they name its rows, which stay here.
         columns = profile.sample_ids[:FEW] if profile.types and profile.types[0].type in MATRICES else []

@@ -25,7 +25,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.errors import ModelUnavailable, PlanError
 from engine.planning.making.finish import PlanProposal
 from engine.planning.planner import Planner
-from engine.planning.told.check import without_values
+from engine.planning.told.check import of_told_sheets, without_values
 from engine.planning.told.goals import ToldGoal, ToldPlan
 from engine.planning.told.unheard import surely_heard, unheard
 from engine.toolbox.registry import ToolRegistry
@@ -220,6 +220,7 @@ class QuestionReader:
             ModelUnavailable: when no model gave an answer.
         """
         able = self.planner.able(profiles)
+        sheets = dict[str, str]()
         known_tools = [self.registry.get(name) for name in dict.fromkeys(near) if name in self.registry]
         shown = [spec for spec in known_tools if able(spec)][:SHOWN]
         fixed = {
@@ -233,16 +234,21 @@ class QuestionReader:
         left, looked = ROUNDS, False
         while left:
             read = self._ask(fixed, shown, [s for s in offered if able(s)], issues, run_id)
-            if read.value.see and not _says_anything(read.value):
-                issues = [*known, *self._show(read.value.see, shown)]
-                left -= looked  # to look at tools once is no reading
-                looked = True
-                continue
-            left -= 1
+            only_looks = bool(read.value.see or read.value.sheets) and not _says_anything(read.value)
+            left -= looked or not only_looks  # to look at tools or a sheet once is no reading
+            looked = looked or only_looks
             if _only_asks(read.value):
                 raise _AskedInstead(read.value)
             try:
-                told = self._with_code(read.value, question, profiles, run_id)
+                if read.value.sheets:
+                    profiles = of_told_sheets(profiles, read.value.sheets)
+                    sheets |= read.value.sheets
+                    able, fixed["files"] = self.planner.able(profiles), files_text(profiles, levels=self.levels)
+                if only_looks:
+                    issues = [*known, *self._show(read.value.see, shown)]
+                    continue
+                meant = read.value.model_copy(update={"sheets": sheets})
+                told = self._with_code(meant, question, profiles, run_id)
                 made = self.planner.plan_told(question, profiles, told, last=not left)
             except PlanError as err:
                 unfit = _issues(err)

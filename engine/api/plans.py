@@ -14,7 +14,7 @@ from engine.asking.edits import of_rows, set_params, settled_by_hand, sides_apar
 from engine.asking.plan_desk import PlanDesk
 from engine.asking.router import require_question
 from engine.data.catalogue import accepts
-from engine.data.columns.asked_sheet import of_sheet
+from engine.data.columns.asked_sheet import of_read_sheets
 from engine.domain.brief import GoalBrief
 from engine.domain.models import ModelEstimate
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
@@ -71,7 +71,7 @@ class PlanCalls(DataCalls, RunCalls):
 
     def _profiles_of(self, plan: TaskDag) -> list[Profile]:
         looked = self.profile([dataset.path for dataset in plan.datasets])
-        return [of_sheet(one, data.read.get("sheet", "")) for one, data in zip(looked, plan.datasets, strict=True)]
+        return of_read_sheets(looked, plan.datasets)
 
     def model_estimate(self, plan: TaskDag, profiles: Sequence[Profile] = ()) -> ModelEstimate | None:
         """Return what a plan will ask of models when it runs: calls, tokens, dollars; None without a model."""

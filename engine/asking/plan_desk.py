@@ -13,6 +13,7 @@ from engine.asking.corrections import Corrections
 from engine.asking.edits import changes_between, chosen_now, kept_by_hand, of_rows, settled_by_hand, sides_apart
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import by_name, require_analysis, require_question
+from engine.data.columns.asked_sheet import of_read_sheets
 from engine.domain.events import PlanApproved, PlanEdited, PlanProposed
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
@@ -74,7 +75,7 @@ class PlanDesk:
             question, profiles, changes or {}, analysis=analysis, conversation=conversation,
             user=user or self.records.user,
         )  # fmt: skip
-        return made.plan, profiles
+        return made.plan, of_read_sheets(profiles, made.plan.datasets)
 
     def replan(
         self, run_id: str, *, analysis: str = "", chosen: Choices | None = None, alone: bool = False, goal: str = ""
@@ -102,7 +103,8 @@ class PlanDesk:
             analysis = analysis or record.analysis
             if picked and not analysis and len(old.analysis) == 1 and not old.told:
                 analysis = old.analysis[0].id  # another column is chosen for what was proposed, not something else
-            profiles = self.maker.asked_by(record, self.corrections.profile([Path(path) for path in record.data]))
+            profiles = self.corrections.profile([Path(path) for path in record.data])
+            profiles = of_read_sheets(self.maker.asked_by(record, profiles), old.datasets)
             record = record.model_copy(
                 update={
                     "analysis": analysis,

@@ -62,6 +62,7 @@ from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
 from engine.planning.telling.offers import offers
 from engine.planning.telling.refusals import add_ways, no_data, not_understood, require_data
+from engine.planning.told.check import of_told_sheets
 from engine.planning.told.goals import ToldPlan
 from engine.planning.told.plan import plan_told
 from engine.toolbox.analyses import chosen_parts
@@ -161,7 +162,7 @@ class Planner:
             PlanError: where a goal does not fit catalogue or data; `details["issues"]` lists what is wrong.
             DataError: when none of the files can be used.
         """
-        question = " ".join(question.split())
+        question, profiles = " ".join(question.split()), of_told_sheets(profiles, told.sheets)
         given = (question, profiles, self._data(profiles), told, self._catalogue, self._assembler, chosen or {})
         plan = plan_told(*given, last=last)
         return PlanProposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))

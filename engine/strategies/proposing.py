@@ -9,6 +9,7 @@ from pathlib import Path
 from engine.asking.corrections import Corrections
 from engine.asking.proposed_plan import PlanMaker, ProposedPlan
 from engine.asking.router import HERE, INSTEAD, SURE, WAYS, Router
+from engine.data.columns.asked_sheet import of_read_sheets
 from engine.domain.events import PlanProposed, RouteChosen
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
@@ -71,6 +72,9 @@ class Proposing:
             proposal = self.maker.for_run(record, profiles)
         except PlanError as err:
             return self._instead(record, profiles, chosen, err)
+        read = of_read_sheets(profiles, proposal.plan.datasets)
+        if read != profiles:  # a model chose another sheet: what is shown of the files is of what is read
+            record = self.records.update(record, profiles_sha256=self.records.keep_profiles(read))
         return record, self._stored(record, proposal, _missing(chosen, "which "), note)
 
     def _searched(self, record: RunRecord, profiles: list[Profile]) -> tuple[RunRecord, str]:

@@ -21,7 +21,7 @@ REVIEWED = {
     "propose_ways": "b106f92238da",
     "rank_tools": "bec3f00558ce",
     "read_claims": "164251048149",
-    "read_question": "e9f436b61703",
+    "read_question": "5ce5703ff4b4",
     "review_hypotheses": "228691ccfa67",
     "review_run": "4e6966811de3",
     "rewrite_hypothesis": "644ca54abcc9",

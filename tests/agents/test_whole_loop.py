@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pandas as pd
 from growth_data import write_growth
 from model_server import Handler, piece, serving, usage_chunk
 
@@ -174,3 +175,34 @@ def test_what_a_person_chooses_changes_that_and_nothing_else_of_what_a_model_rea
         assert (answer.params["value"], answer.params["treated"]) == ("height", "control"), "choices add up"
         assert any(n.tool == "filter_rows" for n in turned.nodes)
         assert len(server.asked) == asked, "no model is asked again"
+
+
+class OfSheet(Analyst):
+    """A model that reads a question on a sheet which the question does not name."""
+
+    def _answer(self, system: str, asked: str) -> dict[str, Any]:
+        if not system.startswith("You read questions"):
+            return super()._answer(system, asked)
+        goal = {"tool": "compare_groups", "params": {"value": "latency_s", "group": "drug"}}
+        return {"sheets": {"tests.xlsx": "maze"}, "goals": [goal]}
+
+
+def test_the_sheet_that_a_model_chose_is_what_is_shown_of_the_file_and_stays_chosen(open_engine, tmp_path):
+    path = tmp_path / "tests.xlsx"
+    sheets = {"rotarod": {"fall_s": [60 + 3 * (n % 7) for n in range(24)]}, "maze": {"drug": ["none", "low"] * 12}}
+    sheets["maze"]["latency_s"] = [20.5 + n % 9 for n in range(24)]
+    with pd.ExcelWriter(path) as writer:
+        for title, columns in sheets.items():
+            pd.DataFrame({"mouse": range(24), **columns}).to_excel(writer, sheet_name=title, index=False)
+    with serving() as server:
+        server.otherwise = OfSheet()
+        engine = open_engine(starter_knowledge=False, model="lab/m", model_servers={"lab": {"base_url": server.url}})
+        run = engine.ask("Gibt es einen Unterschied?", [path], auto_approve=False)
+        engine.wait(run)
+        assert [column.name for column in engine.view(run).profiles[0].column_profiles] == [
+            "mouse",
+            "drug",
+            "latency_s",
+        ]
+        engine.replan(run, analysis="correlation", chosen={"correlation": {"x": "mouse", "y": "latency_s"}})
+        assert engine.view(run).plan.datasets[0].read["sheet"] == "maze"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from engine.domain.plan import Dataset
 from engine.domain.profile import Profile
 from engine.text.names import name_parts
 from engine.text.stems import stem
@@ -26,6 +27,17 @@ def of_asked_sheets(profiles: Sequence[Profile], question: str, kept: Mapping[st
     """
     asked = {token.stem for token in tokens(question) if token.text not in STOP and token.number is None}
     return [_asked(profile, asked, (kept or {}).get(profile.sha256, "")) for profile in profiles]
+
+
+def of_read_sheets(profiles: Iterable[Profile], datasets: Iterable[Dataset]) -> list[Profile]:
+    """Return profiles of files, of each workbook as that of the sheet that a plan reads."""
+    read = {data.sha256: str(data.read.get("sheet", "")) for data in datasets}
+    return [of_sheet(profile, read.get(profile.sha256, "")) for profile in profiles]
+
+
+def sheets_of(profile: Profile) -> list[str]:
+    """Return the names of a workbook's sheets that hold tables, first the one that is read; [] of other files."""
+    return [title for title in map(_title, (profile, *profile.others)) if title]
 
 
 def of_sheet(profile: Profile, sheet: str) -> Profile:

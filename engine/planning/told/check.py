@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from engine.domain.profile import ColumnProfile
+from engine.data.columns.asked_sheet import of_sheet, sheets_of
+from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.errors import PlanError
 from engine.planning.choosing.catalogue import Catalogue
@@ -21,6 +22,24 @@ from engine.toolbox.written import WRITTEN
 SHOWN = 12
 """So many names are listed where one is wrong."""
 _HAS = "; it has "
+
+
+def of_told_sheets(profiles: Sequence[Profile], sheets: Mapping[str, str]) -> list[Profile]:
+    """Return profiles of files, of each workbook as that of the sheet that was told for it.
+
+    Raises:
+        PlanError: for a file or a sheet that does not exist; `details["issues"]` says each.
+    """
+    known = {profile.name: profile for profile in profiles}
+    issues = [f"There is no file {name!r}.{_near(name, known)}" for name in sheets if name not in known]
+    issues += [
+        f"{name!r} has no sheet {sheet!r} with a table.{_near(sheet, sheets_of(known[name]))}"
+        for name, sheet in sheets.items()
+        if name in known and sheet not in sheets_of(known[name])
+    ]
+    if issues:
+        raise PlanError(f"The goals that were told do not fit: {issues[0]}", details={"issues": issues})
+    return [of_sheet(profile, sheets.get(profile.name, "")) for profile in profiles]
 
 
 def without_misfits(told: ToldPlan, catalogue: Catalogue) -> tuple[ToldPlan, list[str]]:

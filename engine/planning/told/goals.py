@@ -64,6 +64,7 @@ class ToldPlan(Value):
     """A question, read by somebody else."""
 
     goals: list[ToldGoal] = []
+    sheets: dict[str, str] = Field(default={}, description="File -> sheet of it to read in place of the one that is.")
     columns: list[ToldColumn] = []
     words: list[ToldWords] = []
     not_answered: list[str] = []
