@@ -20,6 +20,8 @@ MEASURED = frozenset({"number", "count"})
 FEW = 6
 """So many names of samples are listed, and remarks of a column that is empty else."""
 MATRICES = frozenset({DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX})
+MOST_NOTES = 3
+"""So many remarks on the values of a column are told."""
 LONGEST = 60
 """Characters of a name or value that are shown."""
 
@@ -117,7 +119,9 @@ def _column(column: ColumnProfile, *, levels: bool) -> str:
     if levels and column.codes:
         means = [f"{quoted(code)} for {quoted(words)}" for code, words in column.codes.items()]
         parts.append(f"by a legend {', '.join(means[:MOST_LEVELS])}")
-    parts += [note.rstrip(".") for note in column.notes[:2]] if levels else []
+    # How many cells lie below or above what could be measured is told without the cells, too.
+    notes = column.notes if levels else [note.partition(" (")[0] for note in column.notes if " a limit (" in note]
+    parts += [note.rstrip(".") for note in notes[:MOST_NOTES]]
     return "; ".join(parts)
 
 

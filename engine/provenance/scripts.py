@@ -16,7 +16,7 @@ from engine.domain.run_view import RunView
 from engine.errors import EngineError
 from engine.ports.artifacts import ArtifactStore
 from engine.toolbox.registry import ToolRegistry
-from engine.toolbox.script import StepInput, all_io, step_script, stored_input
+from engine.toolbox.script import StepInput, all_io, file_input, step_script, stored_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _rebuilt(view: RunView, node: TaskNode, result: NodeResult, registry: ToolRe
             continue
         dataset = view.plan.dataset(ref.removeprefix(DATA_PREFIX)) if view.plan else None
         if ref.startswith(DATA_PREFIX) and dataset is not None:
-            inputs[port.name] = StepInput(path="", type=dataset.type, read=dataset.read)
+            inputs[port.name] = file_input("", dataset, spec)
             continue
         upstream, _, output = ref.partition(".")
         source = view.plan.node(upstream) if view.plan else None

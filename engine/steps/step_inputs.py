@@ -15,7 +15,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.errors import DataError, IntegrityError, StorageError
 from engine.ports.artifacts import ArtifactStore
 from engine.toolbox.registry import ToolRegistry
-from engine.toolbox.script import StepInput, stored_input
+from engine.toolbox.script import StepInput, file_input, stored_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def given_to(
             dataset = plan.dataset(ref.removeprefix(DATA_PREFIX))
             assert dataset is not None
             path = _free_path(safe_name(dataset.path), port.name, found)
-            step, sha256 = StepInput(path=path, type=dataset.type, read=dataset.read), dataset.sha256
+            step, sha256 = file_input(path, dataset, spec), dataset.sha256
         else:
             upstream, _, output = ref.partition(".")
             artifact = next((a for a in results[upstream].artifacts if a.output == output), None)

@@ -15,11 +15,14 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from engine.data.catalogue import KINDS
+from engine.data.kinds.table import limits_of, read_table
 from engine.domain.datatypes import DataType
 from engine.domain.encoding.hashing import sha256_text, sha256_value
+from engine.domain.plan import Dataset
 from engine.domain.toolspec import ToolSpec
 from engine.toolbox.registry import function_source
 from engine.toolbox.results import save_result
+from engine.toolbox.written import WRITTEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,16 @@ class StepInput:
         """Return the Python expression that reads it."""
         options = "".join(f", {key}={value!r}" for key, value in sorted(self.read.items()))
         return f"{KINDS[self.type].read.__name__}({self.path!r}{options})"
+
+
+def file_input(path: str, dataset: Dataset, spec: ToolSpec) -> StepInput:
+    """Return how a file of the user is read for a tool.
+
+    Cells beyond a limit are missing to tools of the catalogue, which do not know them; written code has them, too.
+    """
+    limits = limits_of(dataset.read) if WRITTEN in spec.answers and KINDS[dataset.type].read is read_table else []
+    read = {**dataset.read, "limits": limits} if limits else dataset.read
+    return StepInput(path=path, type=dataset.type, read=read)
 
 
 def stored_input(path: str, kind: DataType) -> StepInput:

@@ -21,7 +21,7 @@ REVIEWED = {
     "propose_ways": "b106f92238da",
     "rank_tools": "bec3f00558ce",
     "read_claims": "164251048149",
-    "read_question": "5ce5703ff4b4",
+    "read_question": "67dde81e05f0",
     "review_hypotheses": "228691ccfa67",
     "review_run": "4e6966811de3",
     "rewrite_hypothesis": "644ca54abcc9",
@@ -29,7 +29,7 @@ REVIEWED = {
     "shorten_talk": "130ba8b10165",
     "sum_up_round": "09e65a249971",
     "write_answer": "e17e8e263a05",
-    "write_code": "86e1df78ff03",
+    "write_code": "20654994c4c8",
 }
 """Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
 

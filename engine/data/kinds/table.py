@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
 from engine.data.columns.sheets import with_sheets_beside
 from engine.data.found import TableFound
 from engine.data.kind import Kind
@@ -13,7 +17,7 @@ from engine.domain.profile import TypeGuess
 def read_table(
     path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None,
     skip=0, names=None, na=(), thousands=None, row_names=None, quoted=True, leave_out=(), numbers=None, fill_down=False,
-    same=None, beside=(),
+    same=None, beside=(), limits=(),
 ):  # fmt: skip
     """Read a delimited, Excel or JSON-records file, gzipped or not, into a DataFrame.
 
@@ -23,31 +27,34 @@ def read_table(
     quote is a character like any other; `numbers` says for columns of text how their cells become numbers, with
     `decimal`, `thousands`, what to `remove` and which cells are `missing`; with `fill_down`, blanks in the first
     column mean the same as above; `same` gives for columns of text the cells that are another spelling of a level;
-    `beside` are other sheets of a workbook (see `with_sheets_beside`).
+    `beside` are other sheets of a workbook (see `with_sheets_beside`); of the cells `limits` (`<0.5`), which are
+    missing among numbers, a column `NAME limit` holds those of the column NAME as they are written.
     """
     import pandas as pd
 
     with open(path, "rb") as handle:
         magic = handle.read(4)
+    as_written = None
     compression = "gzip" if magic[:2] == b"\x1f\x8b" else None
     missing = na if isinstance(na, dict) else list(na)
     header = 0 if names is None else None
     lines = [*range(skip), *leave_out] if leave_out else skip
     if magic == b"PK\x03\x04":
-        frame = pd.read_excel(
-            path, sheet_name=sheet or 0, skiprows=lines, header=header, names=names, na_values=missing
-        )
+        how = {"sheet_name": sheet or 0, "skiprows": lines, "header": header, "names": names}
+        frame = pd.read_excel(path, na_values=missing, **how)
+        as_written = pd.read_excel(path, dtype=str, **how) if limits else None
     elif str(path).lower().removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
         rows = not str(path).lower().removesuffix(".gz").endswith(".json")
         frame = pd.read_json(path, lines=rows, compression=compression, dtype=False, convert_dates=False)
     else:
         # Row names stay text as written: 001 read as the number 1 would no longer match a sample called 001.
         key = "Unnamed: 0" if row_names is not None and index_col == row_names else index_col
-        frame = pd.read_csv(
-            path, sep=sep, encoding=encoding, decimal=decimal, comment=comment, skiprows=lines, header=header,
-            names=names, na_values=missing, thousands=thousands, compression=compression, low_memory=False,
-            dtype=None if key is None else {key: str}, quoting=0 if quoted else 3,
-        )  # fmt: skip
+        how = {"sep": sep, "encoding": encoding, "comment": comment, "skiprows": lines, "header": header, "names": names,
+               "compression": compression, "low_memory": False, "quoting": 0 if quoted else 3}  # fmt: skip
+        texts = None if key is None else {key: str}
+        frame = pd.read_csv(path, na_values=missing, decimal=decimal, thousands=thousands, dtype=texts, **how)
+        as_written = pd.read_csv(path, dtype=str, **how) if limits else None
+    frame = frame if as_written is None else with_limits(frame, as_written, limits, numbers or ())
     written = [str(column) for column in frame.columns]
     frame.columns = [name.strip() for name in written]
     if beside:  # before marks of missing values are looked for, which stand in these sheets, too
@@ -113,6 +120,30 @@ def read_table(
         frame = frame.set_index(name)
         frame.index = frame.index.astype(str).str.strip()
     return frame.drop(columns=[column for column in drop if column in frame.columns])
+
+
+def with_limits(frame, as_written, limits, numbers):
+    """Return a frame with a column `NAME limit` beside all others for each that has cells beyond a limit."""
+    for position, name in enumerate(list(frame.columns)):
+        cells = as_written.iloc[:, position].map(lambda cell: str(cell).replace("\u00a0", " ").strip(" \"'"))
+        beyond = cells.where(cells.isin(limits) & (frame.iloc[:, position].isna() | (str(name).strip() in numbers)))
+        if beyond.notna().any():
+            beside = f"{str(name).strip()} limit"
+            while beside in frame.columns:
+                beside += " as written"
+            frame[beside] = beyond
+    return frame
+
+
+def limits_of(read: Mapping[str, Any]) -> list[str]:
+    """Return the cells beyond a limit (`<0.5`, `> 100`, `<LOD`) that a way of reading takes for missing."""
+    na = read.get("na", ())
+    listed = list(chain.from_iterable(na.values())) if isinstance(na, Mapping) else list(na)
+    listed += chain.from_iterable(how.get("missing", ()) for how in read.get("numbers", {}).values())
+    return sorted({cell for cell in listed if cell[:1] in _BEYOND})
+
+
+_BEYOND = frozenset("<>\u2264\u2265")
 
 
 def _in_table(table: TableFound, frame: Frame) -> list[TypeGuess]:
