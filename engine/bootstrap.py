@@ -562,7 +562,9 @@ def make_agents(
         mending=Mending(mender, coder, shelf, looked_at, lessons_on, settings.model_code_held)
         if settings.model_repairs and codes
         else None,
-        reading=SecondReading(records, AnswerWriter(asks), RunReviewer(asks, levels), settings.model_revisions)
+        reading=SecondReading(
+            records, AnswerWriter(asks), RunReviewer(asks, registry, levels), settings.model_revisions
+        )
         if settings.model_report and reads and judges
         else None,
         opinion=RouteOpinion(asks) if models.has("fast") else None,

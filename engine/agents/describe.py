@@ -173,4 +173,4 @@ def _param(param: ParamSpec) -> str:
 
 def others_text(specs: Iterable[ToolSpec]) -> str:
     """Return tools by name only, a line each."""
-    return "\n".join(f"{spec.name}: {spec.title} [{', '.join(spec.answers)}]" for spec in specs)
+    return "\n".join(f"{spec.name}: {spec.title}" for spec in specs)

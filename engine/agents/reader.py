@@ -36,6 +36,8 @@ MOST_CODE = 2
 """So many parts of a question may be answered by code."""
 SHOWN = 8
 """So many tools are shown with their parameters; others are asked for by name."""
+SOUGHT = 2
+"""So many of the tools that the search for words of the question found are among them."""
 ROUNDS = 3
 """A reading may be given so many times: once, and anew after each list of what did not fit."""
 
@@ -134,10 +136,9 @@ class QuestionReader:
         if not profiles or sure:
             return _made_or(made, refused)
         doubts = doubts if self.levels else [without_levels(doubt, profiles, question) for doubt in doubts]
-        first = made.retrieved if made is not None else self.planner.nearest(question, profiles)
-        first = [*self._doing(made.plan if made is not None else None), *first]
+        first = [*self._doing(made.plan if made is not None else None), *self.planner.nearest(question, profiles)]
         try:
-            read = self.plan(question, profiles, [*first, *near], before=before, run_id=run_id, doubts=doubts)
+            read = self.plan(question, profiles, [*first, *near[:SOUGHT]], before=before, run_id=run_id, doubts=doubts)
             return self._beside_the_rules(read, made, doubts)
         except _AskedInstead as err:
             if made is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,10 +13,15 @@ from engine.agents.asks import Asks
 from engine.agents.describe import files_text
 from engine.agents.prompt_files import load_prompt
 from engine.domain.base import Value
+from engine.domain.plan import TaskDag
 from engine.domain.report import Doubt, InWords, Report
 from engine.domain.run_view import RunView
+from engine.toolbox.registry import ToolRegistry
+from engine.toolbox.written import WRITTEN
 
 MOST_POINTS = 5
+MOST_CODE = 6000
+"""So many characters of a step's code are shown."""
 MEETS = "A good answer meets: "
 """Begins the notes of a plan that say so."""
 
@@ -50,6 +56,7 @@ class RunReviewer:
     """Has finished runs reviewed by the model of the role `judge`."""
 
     models: Asks
+    registry: ToolRegistry
     levels: bool = True
 
     def review(self, view: RunView, report: Report, words: InWords | None = None) -> Reviewed:
@@ -71,6 +78,7 @@ class RunReviewer:
             files=files_text(view.profiles, levels=self.levels),
             steps="\n".join(steps),
             criteria="\n".join(note.removeprefix(MEETS) for note in view.plan.notes if note.startswith(MEETS)),
+            code="\n\n".join(self._code(view.plan)),
             findings="\n".join(f"{finding.node}: {finding.text}" for finding in report.findings),
             caveats="\n".join(report.limitations),
             words=words.text if words else "",
@@ -83,3 +91,11 @@ class RunReviewer:
             for point in asked.value.points
         ]
         return Reviewed(doubts, asked.value.words.strip() if words else "")
+
+    def _code(self, plan: TaskDag) -> Iterator[str]:
+        """Yield the code of steps that no checked tool carries out."""
+        for node in plan.order():
+            if node.tool in self.registry and WRITTEN in self.registry.get(node.tool).answers:
+                code = self.registry.get(node.tool).source
+                left = f"\n... {len(code) - MOST_CODE:,} further characters" if len(code) > MOST_CODE else ""
+                yield f"{node.id}:\n{code[:MOST_CODE]}{left}"

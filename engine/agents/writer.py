@@ -18,6 +18,7 @@ from engine.agents.prompt_files import load_prompt
 from engine.domain.base import Value
 from engine.domain.findings import Finding
 from engine.domain.report import InWords, Report
+from engine.reporting.compose import deduplicate
 
 ROUNDS = 3
 MOST_FINDINGS = 40
@@ -67,7 +68,7 @@ class AnswerWriter:
             system, user = load_prompt("write_answer").filled(
                 question=report.question,
                 answers="\n".join(told.values()),
-                caveats="\n".join(list(dict.fromkeys([*report.caveats, *report.limitations]))[:MOST_LIMITS]),
+                caveats="\n".join(deduplicate([*report.caveats, *report.limitations])[:MOST_LIMITS]),
                 complaints="\n".join(issues),
             )
             asked = self.models.ask(

@@ -70,6 +70,8 @@ from engine.toolbox.registry import ToolRegistry
 
 TRIED = 24
 """So many wordings are planned to find those that are offered."""
+NEAR = 10.0
+"""A tool is near what is asked when its analysis is at least one so many times as likely as the likeliest."""
 MOST_RETRIEVED = 15
 """A plan names at most so many tools that were considered for it."""
 
@@ -118,11 +120,15 @@ class Planner:
         return plan_it(question, analysis, chosen or {})
 
     def nearest(self, question: str, profiles: list[Profile]) -> list[str]:
-        """Return the names of tools that a question may ask for, likeliest first; [] where the files cannot be used."""
+        """Return the names of tools that a question may ask for, likeliest first; [] where the files cannot be used.
+
+        What is far less likely than the first is left out.
+        """
         with contextlib.suppress(EngineError):
             reading, data, _ = self._read(question, profiles, {})
-            found = self._catalogue.candidates(reading, data)
-            return list(dict.fromkeys(c.bound.spec.name for c in found if c.bound is not None))
+            found = [c for c in self._catalogue.candidates(reading, data) if c.bound is not None]
+            least = max((c.probability for c in found), default=0.0) / NEAR
+            return list(dict.fromkeys(c.bound.spec.name for c in found if c.bound and c.probability >= least))
         return []
 
     def asked(self, question: str, profiles: list[Profile]) -> list[dict[str, float]]:

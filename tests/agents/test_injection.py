@@ -81,7 +81,7 @@ def told(tmp_path_factory):
             lambda: QuestionReader(models, Planner(registry), registry).plan(question, [profile], ["compare_groups"], before=view.plan),
             lambda: Coder(models).write(wanted, question, [profile]),
             lambda: AnswerWriter(models).in_words(report),
-            lambda: RunReviewer(models).review(view, report),
+            lambda: RunReviewer(models, builtin_tools()).review(view, report),
             lambda: StepMender(models).repair("r", question, node, registry.get("compare_groups"), node.params, said, []),
         ]  # fmt: skip
         for ask in asks:

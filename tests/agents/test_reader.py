@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -395,3 +396,17 @@ def test_remarks_of_a_column_that_is_empty_else_are_told_with_consent_and_its_in
     assert "no cells added?" not in files_text([profile], levels=False)
     assert 'sample_sheet ("well" is its index then)' in files_text([profile], levels=False)
     assert "w7" not in files_text([profile])
+
+
+def test_tools_far_from_what_is_asked_are_named_only(profile):
+    planner, question = Planner(builtin_tools()), "Compare growth between treated and control plants"
+    near = planner.nearest(question, [profile])
+    assert near[0] == "compare_groups"
+    models, registry = Scripted(FIT), builtin_tools()
+    reader = QuestionReader(models, planner, registry)
+    far = ["scatter_plot", "histogram", "correlation", "box_plot"]  # found by words of the question, the farthest last
+    reader.unless_sure(lambda: less_sure(profile), question, [profile], far, None, [])
+    shown = re.findall(r"^## (\w+):", models.asked[0], re.MULTILINE)
+    assert "scatter_plot" in shown
+    assert not {"correlation", "box_plot"} & {*shown}
+    assert "box_plot: " in models.asked[0]

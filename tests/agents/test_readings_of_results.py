@@ -12,6 +12,7 @@ from engine.agents.mender import MOST_REPAIRS, StepMender
 from engine.agents.reviewer import RunReviewer
 from engine.agents.writer import ROUNDS, AnswerWriter
 from engine.data.profiler import profile_file
+from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding
 from engine.domain.plan import TaskDag, TaskNode
 from engine.domain.report import Answer, Report
@@ -20,6 +21,7 @@ from engine.domain.run_view import RunView
 from engine.domain.toolspec import Repair
 from engine.steps.second_reading import SecondReading
 from engine.toolbox.registry import builtin_tools
+from engine.toolbox.written import spec_of, written_tool
 
 FINDING = Finding(id="n1_f1", node="n1", text="Growth is 1.48 higher in treated.", grounding="grounded")
 WRONG = FINDING.model_copy(update={"id": "n1_f2", "grounding": "contradicted"})
@@ -77,10 +79,42 @@ def test_doubts_name_steps_that_exist():
         {"kind": "doubt", "step": "n9", "text": "Small."},
     ]
     models = Scripted({"points": points})
-    found = RunReviewer(models).review(view, REPORT).doubts
+    found = RunReviewer(models, builtin_tools()).review(view, REPORT).doubts
     assert [(doubt.kind, doubt.node) for doubt in found] == [("wrong", "n1"), ("doubt", "")]
     assert "Few plants." in models.asked[0]
     assert "\nit has an interval.\n" in models.asked[0]
+
+
+CODE = """def ratio(table):
+    result = table.groupby("treatment")[["growth"]].mean()
+    return {"result": result, "findings": []}
+"""
+
+
+@pytest.mark.parametrize("more", [0, 300])
+def test_the_reviewer_sees_the_code_of_what_no_checked_tool_did_and_of_long_code_its_begin(more):
+    code = CODE + "\n\n".join(f"def f{at}():\n    return {at}" for at in range(more))
+    code = code if not more else f"{code}\n\n{CODE.replace('ratio', 'last')}"
+    tool = written_tool(
+        title="Ratio of means", description="The ratio of two means.", source=code, inputs={"table": DataType.TABLE},
+        outputs={"result": DataType.TABLE},
+    )  # fmt: skip
+    registry = builtin_tools()
+    registry.keep_aside(spec_of(tool))
+    record = RunRecord(run_id="r1", user="", question="q", status="succeeded", created_at="")
+    steps = [NODE, NODE.model_copy(update={"id": "n2", "tool": tool.name})]
+    models = Scripted({"points": []})
+    RunReviewer(models, registry).review(RunView(record=record, plan=TaskDag(question="q", nodes=steps)), REPORT)
+    assert "n2:\ndef ratio(table):" in models.asked[0]
+    assert "n1:\n" not in models.asked[0]
+    assert ("further characters" in models.asked[0]) == bool(more)
+    assert len(models.asked[0]) < 9000
+
+
+def test_a_limit_that_stands_under_the_name_of_its_step_too_is_told_once():
+    models = Scripted(said("Yes, by 1.5.", "n1_f1"))
+    AnswerWriter(models).in_words(REPORT.model_copy(update={"limitations": ["Compare: Few plants."]}))
+    assert models.asked[0].count("Few plants.") == 1
 
 
 def read_again(*answers, most=2):
@@ -89,7 +123,7 @@ def read_again(*answers, most=2):
     view = view.model_copy(update={"results": {"n1": NodeResult(node="n1", tool=NODE.tool, status="succeeded")}})
     models, told = Scripted(*answers), []
     log = SimpleNamespace(emit=told.append)
-    reading = SecondReading(SimpleNamespace(log=log), AnswerWriter(models), RunReviewer(models), most)
+    reading = SecondReading(SimpleNamespace(log=log), AnswerWriter(models), RunReviewer(models, builtin_tools()), most)
     return reading.read(view, REPORT), models, told
 
 

@@ -49,8 +49,9 @@ def read_table(
     else:
         # Row names stay text as written: 001 read as the number 1 would no longer match a sample called 001.
         key = "Unnamed: 0" if row_names is not None and index_col == row_names else index_col
-        how = {"sep": sep, "encoding": encoding, "comment": comment, "skiprows": lines, "header": header, "names": names,
-               "compression": compression, "low_memory": False, "quoting": 0 if quoted else 3}  # fmt: skip
+        how = {"sep": sep, "encoding": encoding, "comment": comment, "skiprows": lines, "header": header,
+               "names": names, "compression": compression, "low_memory": False}  # fmt: skip
+        how["quoting"] = 0 if quoted else 3
         texts = None if key is None else {key: str}
         frame = pd.read_csv(path, na_values=missing, decimal=decimal, thousands=thousands, dtype=texts, **how)
         as_written = pd.read_csv(path, dtype=str, **how) if limits else None
