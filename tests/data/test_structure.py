@@ -804,3 +804,16 @@ def test_a_rate_is_measured_and_no_time(name: str):
     columns, structure = look(frame)
     assert structure.times == ["Tag"]
     assert next(column for column in columns if column.name == name).role("time") == 0
+
+
+def test_an_ordered_text_that_differs_within_subjects_is_no_time_by_that(tmp_path):
+    path = tmp_path / "plots.csv"
+    rows = [
+        f"{6 * n + at},b{n},{level},{70.5 + n + at * 7 % 5}"
+        for n in range(6)
+        for at, level in enumerate(("v0", "v1", "v2", "v3"))
+    ]
+    path.write_text("plot,block,variety,yield_kg\n" + "\n".join(rows) + "\n")
+    profile = profile_file(path)
+    assert profile.types, profile.warnings
+    assert "block" in [item.subject for item in profile.structure.repeated]

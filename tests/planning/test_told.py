@@ -287,3 +287,37 @@ def test_a_condition_that_a_person_chose_stands_in_place_of_the_rows_that_were_t
     planner = Planner(builtin_tools())
     plan = planner.plan_told("how many are low", wells(tmp_path), ToldPlan(goals=[goal]), chosen).plan
     assert [*kept_by(plan, tmp_path).values()] == [6]
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory):
+    """A field trial: plots in blocks, each of which has every variety."""
+    path = tmp_path_factory.mktemp("trial") / "plots.csv"
+    plots = [(block, (block + at) % 4, cut) for block in range(6) for at in range(4) for cut in range(3)]
+    names = ("Alba", "Karo", "Rita", "Vilma")
+    rows = [
+        f"{at},{'ABCDEF'[block]},{names[variety]},{cut + 1},{70 + 2 * block + at * 7 % 9}"
+        for at, (block, variety, cut) in enumerate(plots)
+    ]
+    path.write_text("plot,block,variety,cv,yield_kg\n" + "\n".join(rows) + "\n")
+    return profile_file(path)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "params"),
+    [
+        ("repeated_measures", {"value": "yield_kg", "within": "variety"}),
+        ("mixed_model", {"outcome": "yield_kg", "fixed": ["variety"]}),
+    ],
+)
+def test_a_block_that_holds_what_is_compared_may_be_told_as_the_subject(trial, analysis, params):
+    goal = ToldGoal(analysis=analysis, tool=analysis, params={**params, "subject": "block"})
+    plan = Planner(builtin_tools()).plan_told("which variety yields most", [trial], ToldPlan(goals=[goal])).plan
+    assert plan.nodes[-1].params["subject"] == "block"
+
+
+def test_what_has_one_row_each_is_not_told_as_the_subject(trial):
+    params = {"value": "yield_kg", "within": "variety", "subject": "plot"}
+    goal = ToldGoal(analysis="repeated_measures", tool="repeated_measures", params=params)
+    with pytest.raises(PlanError, match="pairs exist"):
+        Planner(builtin_tools()).plan_told("which yields most", [trial], ToldPlan(goals=[goal]))

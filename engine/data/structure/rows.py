@@ -451,6 +451,7 @@ def _times(table: View, repeated: list[Repeated]) -> list[str]:
             or (
                 column.name in runs
                 and column.scale in ("ordered", "number")
+                and col.numbers is not None
                 and not col.hint("dose")
                 and not log_spaced(col)
             )

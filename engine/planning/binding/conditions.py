@@ -4,6 +4,8 @@ An analysis of independent rows does not fit subjects with several rows, a mean 
 the family, these decide within it. Each is a function of one bound step.
 """
 
+# pandas' types are unknown here (docs/adr/0008).
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
 import re
@@ -71,6 +73,31 @@ def repetition(bound: Bound) -> Repeated | None:
     return None
 
 
+def _told_subject(bound: Bound) -> str:
+    """Return the column that was told to be the subject and that has several rows of one, or "".
+
+    A block holds every treatment as a subject every occasion; the profile, which takes plots for the subjects, need not know.
+    """
+    sheet = bound.sheet
+    for name in bound.of_role("pair", "subject") if bound.exact and sheet else []:
+        column = sheet.column(name) if sheet else None
+        if sheet and column and 1 < column.distinct < (sheet.profile.rows or 0) - column.missing:
+            return name
+    return ""
+
+
+def _varies_within(bound: Bound) -> bool:
+    """Say whether what is compared differs between rows of one subject that was told."""
+    subject, group = _told_subject(bound), _group(bound)
+    if not subject or group is None or bound.sheet is None:
+        return False
+    frame = bound.sheet.frame()
+    if not {subject, group.name} <= {*frame}:
+        return False
+    pairs = {*zip(frame[subject], frame[group.name], strict=True)}
+    return len(pairs) > len({*frame[subject]})
+
+
 def _group(bound: Bound) -> ColumnProfile | None:
     names = bound.of_role("group", "condition", "ordered", "factors")
     return bound.sheet.column(names[0]) if names and bound.sheet else None
@@ -122,7 +149,7 @@ def members(bound: Bound) -> bool:
 @_named
 def repeated(bound: Bound, reading: Reading) -> bool:
     """Subjects have several rows, or several columns of one measurement."""
-    return bool(bound.of_role("wide")) or repetition(bound) is not None
+    return bool(bound.of_role("wide")) or repetition(bound) is not None or bool(_told_subject(bound))
 
 
 @_named
@@ -253,7 +280,7 @@ def pairs_exist(bound: Bound, reading: Reading) -> bool:
         return True
     found = repetition(bound)
     if found is None:
-        return bool(bound.of_role("pair", "subject")) and reading.paired is True
+        return bool(bound.of_role("pair", "subject")) and (reading.paired is True or _varies_within(bound))
     group = _group(bound)
     return group is None or group.name not in found.between
 
