@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from growth_data import write_growth
 from hypothesis import HealthCheck, settings
+from platformdirs import user_cache_path
 
 # An example that takes long says something of the machine, not of what is tested. Where the tests judge a change, they
 # try the same examples each time, so that only the change can make them fail; elsewhere they look for new ones.
@@ -20,6 +21,10 @@ settings.register_profile(
     "judging", settings.get_profile("searching"), derandomize=True, database=None, print_blob=True, max_examples=40
 )
 settings.load_profile("judging" if os.environ.get("CI") else "searching")
+
+# What was compiled for all steps when the tests were set up (`engine.adapters.warm_up`) serves tools that are called here,
+# too; otherwise each process of tests compiles it again, for a minute. Read when numba is imported.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(user_cache_path("biodesk", appauthor=False) / "numba"))
 
 _WITH_ENGINES = {"api", "agents", "asking", "cli", "e2e", "models", "pages", "planning", "runs", "strategies"}
 _LOCAL = ("127.", "::1", "localhost", "0.0.0.0")

@@ -33,6 +33,8 @@ SLOW = 180_000
 PORTS = range(20_000, 30_000)
 """Below the ports that systems hand out for outgoing connections, which the browser makes all the time."""
 ATTEMPTS = 5
+COLD = {"BIODESK_WARM_WORKERS": "false"}
+"""For a server that computes nothing: to import what steps need takes a quarter of a minute of a processor."""
 
 
 def find_chromium() -> str:

@@ -9,7 +9,7 @@ import pytest
 from hostile_names import ELSEWHERE, MARK, NAMES, fill
 from markdown_it import MarkdownIt
 from playwright.sync_api import Locator, Page, expect
-from served_app import ROOT, serving
+from served_app import COLD, ROOT, serving
 from waiting import comes_about
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ def hostile(tmp_path_factory):
     run_id = fill(folder / "workspace", folder)
     with open_engine(workspace=folder / "workspace", warm_workers=False) as engine:
         engine.bundle(run_id, folder / "out")
-    with serving(ROOT / "app.py", ROOT, BIODESK_WORKSPACE=str(folder / "workspace")) as address:
+    with serving(ROOT / "app.py", ROOT, BIODESK_WORKSPACE=str(folder / "workspace"), **COLD) as address:
         yield address, run_id, folder / "out"
 
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from served_app import ROOT, SLOW, serving
+from served_app import COLD, ROOT, SLOW, serving
 
 pytestmark = pytest.mark.browser
 EPISODE = {
@@ -35,7 +35,7 @@ def know_address(tmp_path_factory):
     records.write_text(json.dumps(EPISODE))
     with open_engine(workspace=folder / "workspace", warm_workers=False) as engine:
         engine.memory.import_file(records)
-    with serving(ROOT / "app.py", ROOT, BIODESK_WORKSPACE=str(folder / "workspace")) as address:
+    with serving(ROOT / "app.py", ROOT, BIODESK_WORKSPACE=str(folder / "workspace"), **COLD) as address:
         yield address
 
 

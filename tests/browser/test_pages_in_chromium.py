@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from served_app import ROOT, SLOW, serving
+from served_app import COLD, ROOT, SLOW, serving
 
 pytestmark = pytest.mark.browser
 
@@ -80,7 +80,7 @@ def test_page_address_right_after_start_shows_the_whole_app(open_page, tmp_path)
 
 
 def test_empty_workspace_offers_examples_without_scrolling(open_page, tmp_path):
-    with serving(ROOT / "app.py", ROOT, BIODESK_WORKSPACE=str(tmp_path / "w")) as address:
+    with serving(ROOT / "app.py", ROOT, BIODESK_WORKSPACE=str(tmp_path / "w"), **COLD) as address:
         page = open_page(address)
         ready(page, "Ask")
         expect(page.get_by_role("button", name="Ask this")).to_have_count(3)
