@@ -43,7 +43,8 @@ class KeptSandbox(ProcessSandbox):
 def one_of_each(folder: Path) -> Iterator[None]:
     """Give every engine that is opened meanwhile the same profiler and, by its name, the same embedder.
 
-    Engines below `folder` that ask for no sandbox of their own kind share one, too, whose worker is warm.
+    Engines below `folder` that ask for no sandbox of their own kind share one, too, whose worker is warm. The others'
+    warm workers import no more than that one: a quarter of a minute of a processor for each that is started or killed.
     """
     profiler = KeptProfiler("engine.data.service:answer", "engine.data.service:warm")
     shared, own = KeptSandbox(folder, preload=IMPORTED), bootstrap.make_sandbox
@@ -55,6 +56,8 @@ def one_of_each(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bootstrap, "make_profiler", lambda: profiler)
         patch.setattr(bootstrap, "make_sandbox", make_sandbox)
+        patch.setattr(bootstrap, "PRELOAD", IMPORTED)
+        patch.setattr(bootstrap, "PRELOAD_SINGLE_CELL", ())
         patch.setattr(bootstrap, "load_embedder", cache(bootstrap.load_embedder))
         yield
     profiler.end()

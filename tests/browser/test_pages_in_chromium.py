@@ -208,8 +208,10 @@ def test_second_tab_finds_the_running_run_and_stop_ends_it(open_page, app_addres
 # ==== look ====
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("place", ["", "plan_run", "provenance"])
+DARK = [("", "dark"), *(pytest.param(place, "dark", marks=pytest.mark.slow) for place in ("plan_run", "provenance"))]
+
+
+@pytest.mark.parametrize(("place", "scheme"), [("", "light"), ("plan_run", "light"), ("provenance", "light"), *DARK])
 def test_both_themes_fit_the_window(open_page, app_address, survival_run, scheme, place):
     page = open_page(f"{app_address}/{place}?run={run_of(survival_run)}", scheme=scheme)
     ready(page, {"": "Ask", "plan_run": "Plan & Run", "provenance": "Provenance"}[place])
@@ -219,7 +221,7 @@ def test_both_themes_fit_the_window(open_page, app_address, survival_run, scheme
     page.wait_for_function("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
-@pytest.mark.parametrize("place", ["plan_run", "provenance"])
+@pytest.mark.parametrize("place", ["plan_run", pytest.param("provenance", marks=pytest.mark.slow)])
 def test_a_narrow_window_has_rows_in_place_of_the_graph(open_page, app_address, survival_run, place):
     page = open_page(f"{app_address}/{place}?run={run_of(survival_run)}")
     ready(page, {"plan_run": "Plan & Run", "provenance": "Provenance"}[place])

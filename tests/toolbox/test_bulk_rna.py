@@ -204,15 +204,15 @@ def test_dispersions_are_where_the_likelihood_is_highest():
     from scipy.optimize import minimize_scalar
     from scipy.stats import nbinom
 
-    counts, sheet, _ = simulate(n_genes=60, changed=6)
+    counts, sheet, _ = simulate(n_genes=30, changed=6)
     seen = counts.to_numpy().T.astype(float)
     design = np.column_stack([np.ones(8), (sheet["treatment"] == "drug").astype(float)])
-    _, mu, _, settled = fit_coefficients(seen, np.ones(8), design, np.full(60, 0.05), 0.5)
+    _, mu, _, settled = fit_coefficients(seen, np.ones(8), design, np.full(30, 0.05), 0.5)
     assert settled.all()
-    centre = np.full(60, 0.03)
+    centre = np.full(30, 0.03)
     for variance in (None, 0.4):
         found = fit_dispersions(seen, design, mu, 1e-8, 10.0, centre, variance)
-        for gene in range(60):
+        for gene in range(30):
 
             def loss(log_alpha, gene=gene, variance=variance):
                 alpha, mean = np.exp(log_alpha), mu[:, gene]
