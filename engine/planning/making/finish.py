@@ -117,7 +117,9 @@ def _without_part(made: Making) -> list[str]:
     cut = {at for bound in made.bounds for at in cut_by_setting(bound.spec, reading)}
     taken |= {m.column for m in reading.mentions if cut.intersection(range(m.first, m.last + 1))}
     # What numbers every row is who is asked about: `the heaviest goats`; a few rows may stand there twice.
-    taken |= {c.name for s in sheets for c in s.columns if is_id(c) and c.distinct >= _EVERY_ROW * (s.profile.rows or 1)}
+    taken |= {
+        c.name for s in sheets for c in s.columns if is_id(c) and c.distinct >= _EVERY_ROW * (s.profile.rows or 1)
+    }
     return list(dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken))
 
 
