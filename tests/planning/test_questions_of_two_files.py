@@ -129,3 +129,13 @@ def test_of_a_level_that_another_grouping_is_asked_in_the_rows_are_kept(tmp_path
     assert [node.tool for node in plan.nodes] == ["join_tables", "filter_rows", "compare_groups"]
     assert plan.nodes[1].params["condition"] == "`GT` in [3]"
     assert plan.nodes[2].params["group"] == "sex"
+
+
+@pytest.mark.parametrize(
+    "question", ["is the center time different in KO in males", "is center time of males different in KO"]
+)
+def test_a_level_said_to_be_different_is_compared_among_the_rows_that_are_named_beside_it(tmp_path, question):
+    plan = the_planner().plan(question, of_asked_sheets(battery(tmp_path), question)).plan
+    assert [node.tool for node in plan.nodes] == ["join_tables", "filter_rows", "compare_groups"]
+    assert plan.nodes[1].params["condition"] == "`sex` in ['m']"
+    assert plan.nodes[2].params["group"] == "GT"

@@ -123,7 +123,9 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
     against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
     reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]
-    more = more_in(question, words, mentions) | different_in(question, words, mentions, reading.parts, by_name)
+    differs = different_in(question, words, mentions, reading.parts, by_name)
+    more = more_in(question, words, mentions) | differs
+    kept = [r._replace(sure=r.sure or bool(differs - {r.column})) for r in kept]  # `different in KO in males`
     for column in more:
         reading.parts.setdefault(column, set()).add("cause")
     reading.restrictions = [

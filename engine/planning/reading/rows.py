@@ -155,7 +155,8 @@ def different_in(
     beside = {m.column for m in mentions} - said
     measured = {name for name in beside if name in columns and columns[name].scale in _MEASURED}
     adjusted = {name for name in beside if parts.get(name) == {"adjust"}}
-    return said if len(said) == len(levels) == 1 and measured and beside == measured | adjusted else set()
+    rows = {name for name in beside if all(m.level for m in mentions if m.column == name)}  # `different in KO in males`
+    return said if len(said) == len(levels) == 1 and measured and beside == measured | adjusted | rows else set()
 
 
 _MEASURED = ("number", "count", "share")
