@@ -8,17 +8,17 @@ import pandas as pd
 import pytest
 from growth_data import write_growth
 from scipy.stats import ttest_ind
-from tournament_room import Simulated, cast_of, played
+from tournament_room import Simulated, cast_of, idea, played, table_of
 
 from engine.api import open_engine
-from engine.domain.discovery.hypotheses import Bounds, Prediction
+from engine.domain.discovery.hypotheses import Aims, Bounds, Prediction
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import TaskDag
 from engine.errors import ModelTimedOut
 from engine.strategies.tournament.executing import p_value, points_up
 from engine.strategies.tournament.roles import ItemFailed
 from engine.strategies.tournament.running import complete
-from engine.strategies.tournament.stages.testing import NO_PLAN
+from engine.strategies.tournament.stages.testing import NO_PLAN, plan_of
 from engine.strategies.tournament.tester import TestOutcome
 
 MORE = "growth is higher in treated than in control: mean 6.59 (n = 12) against 5.31, p = 0.0011 (Welch's t-test)."
@@ -121,6 +121,24 @@ def test_tests_run_where_they_may_and_give_verdicts(question: str, direction: st
     assert len(lab.ran) == (0 if why == NO_PLAN else 3)
     waits = played(cast, bounds.model_copy(update={"run_tests": False})).ledger.view()
     assert waits.tests == []
+
+
+@pytest.mark.parametrize(
+    ("named", "asked"),
+    [([], ["/data/a.csv", "/data/b.csv"]), (["b.csv"], ["/data/b.csv"]), (["/else/c.csv"], ["/else/c.csv"])],
+)
+def test_the_files_of_a_prediction_are_found_where_the_tournament_has_them(named: list[str], asked: list[str]) -> None:
+    class Sees(Lab):
+        def plan_test(self, prediction: Prediction, files: object) -> TaskDag | None:
+            seen.append(files)
+            return None
+
+    seen: list[object] = []
+    aims = Aims(goal="Why?", files=["/data/a.csv", "/data/b.csv"])
+    told = Prediction(says="s", contradicted_by="c", question="Is it so?", files=named)
+    table = table_of(cast_of(Simulated(), tester=Sees()), aims=aims)
+    assert plan_of(table, idea("It is so.").model_copy(update={"predictions": [told]}), 0) is None
+    assert seen == [asked]
 
 
 def test_a_tester_that_times_out_is_left_out() -> None:

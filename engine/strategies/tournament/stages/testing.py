@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 from engine.domain.discovery.hypotheses import ExecutedTest, Hypothesis, Prediction, Skipped, TournamentView
 from engine.domain.plan import TaskDag
@@ -43,7 +44,9 @@ def open_tests(view: TournamentView) -> Iterator[tuple[Hypothesis, int]]:
 def plan_of(table: RoundTable, hypothesis: Hypothesis, number: int) -> TaskDag | None:
     """Return the plan that would test a prediction, None when there is none."""
     prediction = hypothesis.predictions[number]
-    files = prediction.files or table.ledger.state.aims.files
+    given = table.ledger.state.aims.files
+    # A prediction names files without their folders; they are found where the tournament has them.
+    files = [file for file in given if Path(file).name in prediction.files] or prediction.files or given
     if table.cast.tester is None:
         return None
     return table.cast.tester.plan_test(prediction, files)
