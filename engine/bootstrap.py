@@ -372,6 +372,7 @@ def make_tournaments(
 
     def cast_of(tournament_id: str, cancel: CancelToken | None) -> Cast:
         # The graph is read by none of this before somebody asks for a tournament.
+        from engine.agents.describe import files_text
         from engine.strategies.tournament.bridges.at_hand import ChangedGene, DataAtHand, changed_genes
         from engine.strategies.tournament.by_rules.alike import similarities
         from engine.strategies.tournament.by_rules.role_set import roles_by_rules
@@ -386,7 +387,10 @@ def make_tournaments(
             return changed_genes(records.store, records.artifacts, names, user)
 
         def at_hand(aims: Aims) -> DataAtHand:
-            return DataAtHand(plans.corrections.profile([Path(file) for file in aims.files]) if aims.files else ())
+            if not aims.files:
+                return DataAtHand()
+            found = plans.corrections.profile([Path(file) for file in aims.files])
+            return DataAtHand(found, files_text(found, levels=settings.model_levels))
 
         if not any(models.roster.values()):
             roles = roles_by_rules(knowledge, changed=changed, at_hand=at_hand)

@@ -10,9 +10,9 @@ from engine.agents.prompt_files import load_prompt
 
 REVIEWED = {
     "ask_for_harm": "17a8dd780748",
-    "choose_graph_lookup": "930b2ba0fe44",
-    "compare_hypotheses": "2b5e06584153",
-    "conclude_hypothesis": "23d7957f9a34",
+    "choose_graph_lookup": "4ad27961b553",
+    "compare_hypotheses": "53d6fc6b51b6",
+    "conclude_hypothesis": "0285db8db638",
     "debate_hypothesis": "f6b852eab62a",
     "judge_ends": "161251596c7a",
     "mend_step": "852a2f659928",
@@ -25,6 +25,8 @@ REVIEWED = {
     "review_hypotheses": "228691ccfa67",
     "review_run": "c2f09c6d8110",
     "rewrite_hypothesis": "644ca54abcc9",
+    "review_run": "4e6966811de3",
+    "rewrite_hypothesis": "8330383a1627",
     "route_task": "32abd572a7fb",
     "shorten_talk": "130ba8b10165",
     "sum_up_round": "09e65a249971",

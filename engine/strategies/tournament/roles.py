@@ -48,6 +48,8 @@ class Guidance(Value):
     """All that there are."""
     avoid: list[str] = []
     """Texts of hypotheses that exist or were merged."""
+    again: int = 0
+    """So many times the judge was asked about the same two in the same order before."""
 
 
 Ideas = Sequence[Hypothesis]

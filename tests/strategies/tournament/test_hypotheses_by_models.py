@@ -6,13 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-from bridges_graph import made_knowledge, node_id
+from bridges_graph import NAMES, made_knowledge, node_id
 from model_room import Heard
 from model_room import scripted as layer
 
 from engine.adapters.fakes import ScriptedModel
 from engine.agents.asks import ModelAnswer
 from engine.agents.by_models import ByModels
+from engine.data.profiler import profile_file
 from engine.domain.discovery.hypotheses import (
     CRITERIA,
     Aims,
@@ -22,7 +23,9 @@ from engine.domain.discovery.hypotheses import (
     MetaReview,
     Prediction,
 )
+from engine.domain.knowledge import NodeType
 from engine.errors import AnswerInvalid, BudgetSpent, ModelUnavailable
+from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.by_models.graph_tools import TOOLS, GraphTools
 from engine.strategies.tournament.by_models.role_set import roles_by_models
@@ -393,3 +396,69 @@ def test_askings_side_by_side_get_different_hypotheses_of_the_rules(cast):
     first, second, third = [made.roles.makers[0].make(GOAL, Guidance(), 1, seed)[0] for seed in (0, 1, 2)]
     assert first.hypothesis.text != second.hypothesis.text
     assert isinstance(third, ItemFailed)  # the graph has two
+
+
+def test_a_repeated_comparison_is_a_question_of_its_own(cast):
+    made, models = cast(judged("first", 0.8), judged("second", 0.3), judged("first", 0.8))
+    for again in (0, 1, 1):
+        made.roles.judge.judge(GOAL, Guidance(again=again), A, B, [])
+    assert len(set(models.asked)) == 2  # no kept answer counts as a second one; after a kill the same is asked
+
+
+def test_explorers_side_by_side_are_told_apart_and_know_what_must_not_be(cast):
+    made, models = cast({"tool": ""}, drafts(), {"tool": ""}, drafts())
+    aims = GOAL.model_copy(update={"constraints": ["not a beta blocker"]})
+    for seed in (0, 1):
+        made.roles.makers[1].make(aims, Guidance(), 1, seed)
+    assert models.asked[0] != models.asked[2]
+    assert "not a beta blocker" in models.asked[0]
+
+
+def test_what_is_stated_of_an_entity_shows_each_relation_however_many_one_of_them_has(tmp_path):
+    many = [(drug, "contraindicated_for", "malaria") for drug in NAMES[NodeType.DRUG]]
+    many += [(other, "resembles", "malaria") for other in NAMES[NodeType.DISEASE] if other != "malaria"]
+    many += [(gene, "associated_with", "malaria") for gene in NAMES[NodeType.GENE]]
+    tools = GraphTools(Placing(made_knowledge(tmp_path, *many, ("colchicine", "palliates", "malaria"))))
+    first = tools.look_up("statements_of", "malaria", "").splitlines()[:4]
+    assert sum("eases the symptoms" in line for line in first) == 1
+
+
+def test_a_step_that_the_graph_states_is_evidence_worth_its_share(cast):
+    told = {"subject": "Warfarin", "relation": "treats", "object": "psoriasis", "through": ["CYP3A4", "no such gene"]}
+    claim = {"text": "Warfarin lowers psoriasis by CYP3A4 and no such gene.", "asserts": [told]}
+    made, _ = cast(*turns(4), drafts(claim))
+    (one,) = made.roles.makers[0].make(GOAL, Guidance(), 1, 0)
+    (step,) = [item for item in one.hypothesis.support if len(item.nodes) == 2]
+    assert step.nodes == [node_id("warfarin"), node_id("CYP3A4")]
+    assert (step.speaks, step.says, step.strength) == ("for", "Warfarin binds CYP3A4.", round(1 / 3, 4))
+
+
+@pytest.mark.parametrize(("relation", "denied"), [("treats", False), ("treats", True)])
+def test_what_speaks_against_a_claim_is_no_step_of_it(cast, relation, denied):
+    told = {"subject": "Timolol", "relation": relation, "object": "asthma", "denied": denied}
+    made, _ = cast(*turns(4), drafts({"text": "Timolol changes asthma.", "asserts": [told]}))
+    (one,) = made.roles.makers[0].make(Aims(goal="find drugs for asthma"), Guidance(), 1, 0)
+    assert not [item for item in one.hypothesis.support if len(item.nodes) == 2]
+
+
+ASKED = {**ONE["predictions"][0], "question": "Is score lower with a than with b?", "direction": "less"}
+
+
+def test_a_model_knows_the_data_and_asks_them_what_would_show_its_prediction(cast, tmp_path):
+    (tmp_path / "trial.csv").write_text(
+        "patient,arm,score\n" + "".join(f"p{n},{'ab'[n % 2]},{n}.5\n" for n in range(30))
+    )
+    data = DataAtHand([profile_file(tmp_path / "trial.csv")], "trial.csv: columns arm and score")
+    made, models = cast(*turns(4), drafts({"predictions": [ASKED]}), ONE, {"plan": "p"}, at_hand=lambda _: data)
+    (one,) = made.roles.makers[0].make(GOAL, Guidance(), 1, 0)
+    made.roles.evolver.evolve(GOAL, Guidance(), [A], "ground", 0)
+    made.roles.supervisor.plan(GOAL)
+    (prediction,) = one.hypothesis.predictions
+    assert (prediction.question, prediction.direction, prediction.files) == (ASKED["question"], "less", [])
+    assert ["columns arm and score" in text for text in models.asked] == [False] * 4 + [True] * 3
+
+
+def test_without_data_a_question_is_not_kept(cast):
+    made, _ = cast(*turns(4), drafts({"predictions": [ASKED]}))
+    (one,) = made.roles.makers[0].make(GOAL, Guidance(), 1, 0)
+    assert [(each.question, each.direction) for each in one.hypothesis.predictions] == [("", "any")]

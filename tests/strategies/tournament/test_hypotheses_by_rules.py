@@ -501,6 +501,19 @@ def test_drugs_for_two_diseases_are_sought_for_both(knowledge, goal):
     assert (len(asked.named), asked.of) == (2, None)
 
 
+@pytest.mark.parametrize(
+    ("goal", "sought"),
+    [
+        ("Which approved drug for another disease could ease psoriasis?", (NodeType.DRUG,)),
+        ("which drugs used in other diseases might treat psoriasis", (NodeType.DRUG,)),
+        ("in which other diseases could metformin help", (NodeType.DISEASE,)),
+        ("could metformin help in other diseases", (NodeType.DISEASE,)),
+    ],
+)
+def test_where_a_drug_is_in_use_already_is_not_what_is_sought(knowledge, goal, sought):
+    assert read_goal(Aims(goal=goal), knowledge).sought == sought
+
+
 def test_part_of_the_name_of_a_disease_is_asked_about(knowledge):
     with pytest.raises(UserError, match="'diabetes' alone is no name in the knowledge graph; near are type 2 diabetes"):
         read_goal(Aims(goal="which medicines for diabetes could help in psoriasis"), knowledge)

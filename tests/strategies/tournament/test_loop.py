@@ -121,6 +121,24 @@ def test_it_stops_when_it_is_told_and_goes_on(wish: str) -> None:
     assert len(set(roles.calls)) == len(roles.calls) == again.ledger.state.calls
 
 
+@pytest.mark.parametrize("kill_at", [0, 40])
+def test_a_judge_is_told_how_often_it_was_asked_the_same_before(kill_at: int) -> None:
+    class Told(Simulated):
+        def judge(self, aims, guidance, first, second, reviews):
+            match = super().judge(aims, guidance, first, second, reviews)
+            told.append((first.id, second.id, guidance.again))
+            return match
+
+    told: list[tuple[str, str, int]] = []
+    store = HypothesesTwin()
+    if kill_at:
+        with pytest.raises(Killed):
+            played(cast_of(Told(kill_at=kill_at)), SMALL, store=store)
+    play(table_of(cast_of(Told()), SMALL, store=store))
+    assert len(set(told)) == len(told)
+    assert max(again for _, _, again in told) > 0
+
+
 class AlwaysFirst(Simulated):
     def judge(self, aims, guidance, first, second, reviews):
         return super().judge(aims, guidance, first, second, reviews).model_copy(update={"score": 1.0})

@@ -66,6 +66,8 @@ class DataAtHand:
     """Files that predictions may be tested on."""
 
     profiles: Sequence[Profile] = ()
+    described: str = ""
+    """What a model is told of them."""
 
     def test_of(self, genes: Sequence[str]) -> tuple[str, list[str]] | None:
         """Return a question on one of some genes that a file can answer, and the files; None when there is none."""

@@ -28,6 +28,11 @@ _SOUGHT: tuple[tuple[re.Pattern[str], tuple[NodeType, ...]], ...] = (
     (re.compile(r"\b(symptoms?|signs?)\b", re.I), (SYMPTOM,)),
     (re.compile(r"\b(cell types?|which cells)\b", re.I), (CELL,)),
 )  # fmt: skip
+_ELSEWHERE = re.compile(
+    r"\b(?:for|of|in|against|treat\w*)\s+(?:an?|any|some)?\s*(?:other|different)\s+(?:diseases?|disorders?|illness\w*|indications?)\b",
+    re.IGNORECASE,
+)
+"""Says of what is sought where it is in use; seeks no disease itself."""
 _LINK = re.compile(
     r"\b(why|how|mechanisms?|link(?:s|ed)?|connect\w*|between|explain\w*|comorbid\w*|go(?:es)? with|comes? with|"
     r"together|relat\w+|affects?|influences?|does|could|is|are)\b",
@@ -187,7 +192,7 @@ def _certain(mention: Mention) -> None:
 
 def _sought(goal: str, mentions: Iterable[Mention], named: tuple[Node, ...]) -> tuple[NodeType, ...]:
     words = _without(goal, mentions)  # `breast cancer gene 1` seeks no genes
-    kinds = [kind for pattern, group in _SOUGHT if pattern.search(words) for kind in group]
+    kinds = _kinds(_ELSEWHERE.sub(" ", words)) or _kinds(words)
     able = [kind for kind in kinds if any(between(node.type, kind) for node in named)]
     if len(named) > 1 and _LINK.search(words) and not re.search(r"\b(which|what|find|identify|propose)\b", words, re.I):
         able = []
@@ -199,6 +204,10 @@ def _sought(goal: str, mentions: Iterable[Mention], named: tuple[Node, ...]) -> 
                 advice="Name a disease, drug, gene, pathway, process, symptom or cell type.",
             )
     return tuple(dict.fromkeys(able))
+
+
+def _kinds(words: str) -> list[NodeType]:
+    return [kind for pattern, group in _SOUGHT if pattern.search(words) for kind in group]
 
 
 def _without(goal: str, mentions: Iterable[Mention]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.domain.discovery.hypotheses import AssertedLink, EvidenceItem, Hypothesis, Prediction
-from engine.domain.knowledge import NodeType
+from engine.domain.knowledge import EdgeType, NodeType
 from engine.knowledge.graph.view import GraphView
+from engine.strategies.tournament.bridges.asserted import LinkInGraph
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.bridges.contradictions import Contradiction
 from engine.strategies.tournament.bridges.ideas import LinkIdea, PatternWay
@@ -15,6 +16,7 @@ from engine.strategies.tournament.bridges.patterns import DISEASE, KINDS, LinkKi
 from engine.strategies.tournament.bridges.wording import chain, edges_of, evidence_of, filled, opened
 
 BUILT_IN = "built-in"
+_SAY_NO = {EdgeType.CONTRAINDICATED_FOR, EdgeType.ABSENT_IN}
 _GENES = (NodeType.GENE, NodeType.PROTEIN)
 
 
@@ -65,6 +67,19 @@ class IdeaWriter:
         """Return a path as evidence."""
         edges = edges_of(self.view, way.nodes, way.pattern.edges)
         return evidence_of(self.view, way.nodes, edges, worth=way.pattern.weight, against=against)
+
+    def steps(self, links: Iterable[LinkInGraph]) -> list[EvidenceItem]:
+        """Return what edges state of the steps of a mechanism; each is worth its share of the way."""
+        found: list[EvidenceItem] = []
+        for link in links:
+            steps = [] if link.link.denied or link.opposed else link.link.steps[1:]
+            for a, b in (map(self.view.nodes.number, step) for step in steps):
+                between = self.view.edges.full(self.view.rows_between(a, b)) if min(a, b) >= 0 and a != b else []
+                kinds = {edge.type for edge in between} - _SAY_NO
+                if kinds:
+                    edges = edges_of(self.view, (a, b), [frozenset(kinds)])
+                    found.append(evidence_of(self.view, (a, b), edges, worth=1 / len(steps)))
+        return list({item.says: item for item in found}.values())
 
     def predictions(self, kind: LinkKind, nodes: Sequence[int]) -> list[Prediction]:
         """Return what must be seen, at first what an experiment would show, then what files at hand could."""

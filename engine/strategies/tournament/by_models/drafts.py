@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -30,6 +31,17 @@ class ModelPrediction(Value):
 
     says: str = Field(min_length=1, max_length=1_000)
     contradicted_by: str = Field(min_length=1, max_length=1_000)
+    question: str = Field(
+        default="",
+        max_length=500,
+        description="One question on the data at hand whose answer shows it, naming columns and groups as they are "
+        "there; empty where these data cannot.",
+    )
+    direction: Literal["more", "less", "any"] = Field(
+        default="any",
+        description="Whether more or less is predicted in the group that the question names first (of two columns: "
+        "whether they rise together); any where no way is predicted.",
+    )
 
 
 class ModelLink(Value):
@@ -105,7 +117,7 @@ class DraftKeeper:
             explanation=draft.explanation.strip(),
             experiment=draft.experiment.strip(),
             method=method,
-            predictions=[Prediction(says=p.says, contradicted_by=p.contradicted_by) for p in draft.predictions],
+            predictions=[self._predicted(one) for one in draft.predictions],
             asserts=self._asserted(draft, text),
             by=model,
             transcript=transcript,
@@ -115,6 +127,7 @@ class DraftKeeper:
         ways = place.idea.ways if place.idea is not None else ()
         against = place.idea.against if place.idea is not None else ()
         support = [writer.evidence(way) for way in ways] + [writer.evidence(way, against=True) for way in against]
+        support += writer.steps(place.links)
         own = writer.own_test(place.entities, text)
         asserts = [link.link for link in place.links]
         return one.model_copy(
@@ -124,6 +137,16 @@ class DraftKeeper:
                 "entities": [view.nodes.id(number) for number in place.entities],
                 "predictions": [*one.predictions, *own],
             }
+        )
+
+    def _predicted(self, said: ModelPrediction) -> Prediction:
+        """Return a prediction; a question only where there are data that it can be asked of."""
+        question = one_line(said.question) if self.at_hand.profiles else ""
+        return Prediction(
+            says=said.says,
+            contradicted_by=said.contradicted_by,
+            question=question,
+            direction=said.direction if question else "any",
         )
 
     def _asserted(self, draft: ModelHypothesis, text: str) -> list[AssertedLink]:

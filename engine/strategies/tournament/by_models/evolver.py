@@ -58,6 +58,7 @@ class ModelEvolver:
             parents=shown.numbered(parents, guidance.reviews),
             looked_up=shown.look_ups(parents),
             how=HOW[how],
+            files=shown.files(self.at_hand(aims)),
             relations=told_possible(),
         )
         keeper = DraftKeeper(self.placing, self.at_hand(aims))

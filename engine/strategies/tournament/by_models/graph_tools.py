@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from engine.domain.knowledge import NodeType
 from engine.errors import UserError
@@ -43,8 +44,13 @@ class GraphTools:
         view = self.placing.finder().view
         around = self.placing.knowledge.reading.neighbours(first, hops=1, limit=60)
         seed = around.seeds[0]
-        edges = [edge for edge in around.edges if seed in (edge.source, edge.target)]
-        return list(dict.fromkeys(f"{opened(statement(view, edge))}." for edge in edges))[: 2 * _SHOWN]
+        by_relation: dict[str, list[str]] = {}
+        for edge in around.edges:
+            if seed in (edge.source, edge.target):
+                by_relation.setdefault(edge.type.value, []).append(f"{opened(statement(view, edge))}.")
+        # One of each relation in turn: a disease's many symptoms leave room for its few drugs and genes.
+        in_turn = (said for together in zip_longest(*by_relation.values()) for said in together if said)
+        return list(dict.fromkeys(in_turn))[: 2 * _SHOWN]
 
     def _paths(self, first: str, second: str) -> list[str]:
         view = self.placing.finder().view

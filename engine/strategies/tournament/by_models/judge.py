@@ -66,6 +66,8 @@ class ModelJudge:
             lessons=shown.lessons(guidance.meta_review),
             first=shown.hypothesis(first, reviews),
             second=shown.hypothesis(second, reviews),
+            # A comparison that is repeated is a question of its own: a kept answer would count twice and tell nothing.
+            number=str(guidance.again + 1),
         )
         answer = said.value
         return Match(

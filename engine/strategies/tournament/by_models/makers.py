@@ -101,6 +101,7 @@ class ModelMaker:
             exists=shown.existing(guidance),
             material=material,
             literature=shown.literature(aims, guidance),
+            files=shown.files(self.at_hand(aims)),
             count=str(count),
             number=label,
             relations=told_possible(),
@@ -123,7 +124,7 @@ class ModelMaker:
         """Return what hypotheses are written from, and how many questions it took."""
         if self.method == "debate":
             return self._debate(aims, guidance, label)
-        return self._look_ups(aims, guidance) if self.method == "tools" else ("", 0)
+        return self._look_ups(aims, guidance, label) if self.method == "tools" else ("", 0)
 
     def _debate(self, aims: Aims, guidance: Guidance, label: str) -> tuple[str, int]:
         said: list[str] = []
@@ -146,7 +147,7 @@ class ModelMaker:
             said.append(f"Turn {turn}: {answer.value.text.strip()}")
         return "\n\n".join(said), self.turns - 1
 
-    def _look_ups(self, aims: Aims, guidance: Guidance) -> tuple[str, int]:
+    def _look_ups(self, aims: Aims, guidance: Guidance, label: str) -> tuple[str, int]:
         tools, steps, asked = GraphTools(self.placing), list[str](), set[tuple[str, str, str]]()
         for left in range(self.turns - 1, 0, -1):
             step = self.asks.ask(
@@ -155,12 +156,14 @@ class ModelMaker:
                 GraphLookup,
                 "choose a look-up for hypotheses",
                 goal=shown.cut(aims.goal),
+                wishes=shown.wishes(aims),
                 plan=guidance.plan,
                 lessons=shown.lessons(guidance.meta_review),
                 exists=shown.existing(guidance),
                 tools="\n".join(f"{name}: {what}" for name, what in TOOLS.items()),
                 steps="\n\n".join(steps),
                 left=str(left),
+                number=label,
             ).value
             call = (step.tool, step.first, step.second)
             if not step.tool or call in asked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from pydantic import Field
 from engine.domain.base import Value
 from engine.domain.discovery.hypotheses import Aims, MetaReview
 from engine.errors import UserError
+from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.by_models import shown
 from engine.strategies.tournament.by_models.questions import TournamentAsks, or_by_rules
 from engine.strategies.tournament.roles import Ideas, Matches, MetaReviewer, Reviews, Standings, Supervisor
@@ -77,6 +79,7 @@ class ModelSupervisor:
     """Has the plan written by the model of the role `reasoning`."""
 
     asks: TournamentAsks
+    at_hand: Callable[[Aims], DataAtHand]
     behind: Supervisor
 
     @or_by_rules
@@ -99,7 +102,7 @@ class ModelSupervisor:
             goal=shown.cut(aims.goal),
             wishes=shown.wishes(aims),
             seeds="\n".join(map(shown.cut, aims.seeds)),
-            files="\n".join(aims.files),
+            files=shown.files(self.at_hand(aims)),
             understood=understood,
         )
         return said.value.plan.strip()

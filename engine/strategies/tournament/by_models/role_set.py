@@ -68,7 +68,7 @@ def roles_by_models(
         judge=ModelJudge(asks, rules.judge),
         evolver=ModelEvolver(asks, placing, at_hand, rules.evolver),
         meta_reviewer=ModelMetaReviewer(asks, rules.meta_reviewer),
-        supervisor=ModelSupervisor(asks, rules.supervisor),
+        supervisor=ModelSupervisor(asks, at_hand, rules.supervisor),
     )
     reader = ClaimReader(AsksOfTournament(asks)) if read_claims else None
     return ModelRoles(roles, refuses(ModelHarmReader(asks)), lambda text: read_links(text, knowledge, reader), asks)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from engine.domain.discovery.hypotheses import Aims, Hypothesis, HypothesisReview, MetaReview
+from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.roles import Guidance
 from engine.text.prose import one_line
 
 MOST_EVIDENCE, MOST_EXISTING = 8, 40
-LONGEST, LONGEST_TEXTS, LONGEST_LOOK_UPS = 1_200, 24_000, 8_000
-"""Characters of one text, of all literature together, and of all look-ups, that are shown."""
+LONGEST, LONGEST_TEXTS, LONGEST_LOOK_UPS, LONGEST_FILES = 1_200, 24_000, 8_000, 8_000
+"""Characters of one text, of all literature together, of all look-ups and of all files, that are shown."""
 
 
 def wishes(aims: Aims) -> str:
@@ -25,6 +26,11 @@ def literature(aims: Aims, guidance: Guidance) -> str:
     texts = [text for text in (*aims.literature, guidance.literature) if text.strip()]
     share = LONGEST_TEXTS // max(1, len(texts))
     return "\n\n".join(text.strip()[:share] for text in texts)
+
+
+def files(at_hand: DataAtHand) -> str:
+    """Return what the data at hand hold, as much as fits."""
+    return at_hand.described.strip()[:LONGEST_FILES]
 
 
 def lessons(found: MetaReview | None) -> str:

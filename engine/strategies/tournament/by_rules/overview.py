@@ -125,7 +125,7 @@ class RuleSupervisor:
         given = {"preferences": aims.preferences, "attributes": aims.attributes, "literature": aims.literature}
         kept = [name for name, text in given.items() if text]
         if kept:
-            sentences.append(f"Without a model, {listed(kept)} are kept and not read.")
+            sentences.append(f"By rules alone, {listed(kept)} are kept and not read.")
         return " ".join(sentences)
 
 

@@ -102,9 +102,11 @@ def _judge(table: RoundTable, view: TournamentView, drawn: tuple[int, str, str])
     by_id = {one.id: one for one in view.hypotheses}
     pair = by_id[first], by_id[second]
     reviews = [review for review in view.reviews if review.hypothesis in (first, second)]
+    before = [drawn for batch in view.drawn for drawn in batch.pairs][:number]
+    guide = guidance(view).model_copy(update={"again": before.count((first, second))})
 
     def call() -> Match:
-        match = table.cast.judge.judge(view.tournament.aims, guidance(view), *pair, reviews)
+        match = table.cast.judge.judge(view.tournament.aims, guide, *pair, reviews)
         if (match.first, match.second) != (first, second):
             raise ItemFailed("The judge spoke of other hypotheses than it was asked about.")
         return match
