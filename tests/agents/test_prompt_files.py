@@ -24,8 +24,6 @@ REVIEWED = {
     "read_question": "2e3b8a5cf376",
     "review_hypotheses": "228691ccfa67",
     "review_run": "c2f09c6d8110",
-    "rewrite_hypothesis": "644ca54abcc9",
-    "review_run": "4e6966811de3",
     "rewrite_hypothesis": "8330383a1627",
     "route_task": "32abd572a7fb",
     "shorten_talk": "130ba8b10165",
