@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 from growth_data import write_growth
@@ -321,3 +322,17 @@ def test_what_has_one_row_each_is_not_told_as_the_subject(trial):
     goal = ToldGoal(analysis="repeated_measures", tool="repeated_measures", params=params)
     with pytest.raises(PlanError, match="pairs exist"):
         Planner(builtin_tools()).plan_told("which yields most", [trial], ToldPlan(goals=[goal]))
+
+
+def test_rows_that_a_step_on_a_matrix_cannot_keep_are_refused_by_what_was_told(tmp_path):
+    chance = np.random.default_rng(2)
+    samples = [f"S{n:02d}" for n in range(12)]
+    values = pd.DataFrame(2 ** chance.normal(20, 2, (80, 12)), columns=samples).round()
+    values.insert(0, "feature", [f"F{n:03d}" for n in range(80)])
+    values.to_csv(tmp_path / "areas.csv", index=False)
+    sheet = pd.DataFrame({"sample": samples, "arm": ["A", "B", "none"] * 4})
+    sheet.to_csv(tmp_path / "sheet.csv", index=False)
+    goal = ToldGoal(analysis="sample_pca", tool="sample_pca", rows=[ToldRows(column="arm", values=["A", "B"])])
+    profiles = [profile_file(tmp_path / "areas.csv"), profile_file(tmp_path / "sheet.csv")]
+    with pytest.raises(PlanError, match="'arm in A, B'"):
+        Planner(builtin_tools()).plan_told("do A and B separate?", profiles, ToldPlan(goals=[goal]))

@@ -115,7 +115,9 @@ def rows_of_samples(case: Case) -> None:
 
 def rows_refused(rows: Restriction, reading: Reading) -> PlanError:
     """Return the error for a question about some of the samples or cells of data that no step cuts down."""
-    said = reading.question[reading.words[rows.first].start : reading.words[rows.last].end]
+    told = rows.last < rows.first  # by a reader, who names no words of the question
+    said = f"{rows.column} {rows.op} {', '.join(map(str, rows.values))}" if told else ""
+    said = said or reading.question[reading.words[rows.first].start : reading.words[rows.last].end]
     message = f"The question leaves out part of the data ({said!r}), which this kind of analysis cannot do by itself."
     advice = "Leave the others out of the file (of both files, where there are two) and ask about what is left."
     return PlanError(message, advice=advice)
