@@ -19,6 +19,7 @@ from engine.planning.naming.mention import SURE, SURE_NAME
 from engine.planning.reading.contrast import control_level, has_control
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import (
+    EVERY_ROW,
     FEW,
     Sheet,
     cases_and_controls,
@@ -383,7 +384,8 @@ class Assignment:
         picked += [name for name in self._between(picked) if name not in (*picked, *used)]
         picked = [name for name in picked if self._like_the_pair(name, chosen)]
         measured = [name for name in picked if not self._whom(name)]
-        picked = measured or (picked if param.required else [])  # `check my cow list` is about every column of it
+        # `check my cow list` is about every column of the list; how many broods there are is asked of broods with several rows.
+        picked = measured or [name for name in picked if param.required or not self._each_its_row(name)]
         if param.most:
             best = sorted(picked, key=lambda n: -gains.get(n, 0.0))[: param.most]  # those of a range are not named
             picked = [name for name in picked if name in best]
@@ -474,6 +476,10 @@ class Assignment:
         column = self.sheet.column(name)
         written = len(name_parts(name)) > 1 and self.reading.strength(name) == 1.0
         return column is not None and is_id(column) and not written
+
+    def _each_its_row(self, name: str) -> bool:
+        column = self.sheet.column(name)
+        return column is not None and column.distinct >= EVERY_ROW * (self.sheet.profile.rows or 1)
 
     def _all(self, slot: Any, used: set[str]) -> list[str]:
         able = [c.name for c in self.sheet.columns if c.name not in used and c.distinct > 1]

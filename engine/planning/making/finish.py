@@ -18,7 +18,7 @@ from engine.planning.making.assemble import Making
 from engine.planning.naming.hints import names_only_whom
 from engine.planning.reading.settings import cut_by_setting
 from engine.planning.reading.ways import not_done
-from engine.planning.tables.sheets import is_id
+from engine.planning.tables.sheets import EVERY_ROW, is_id
 from engine.planning.telling.lacking import why_not
 from engine.planning.telling.refusals import alternatives_of, did_you_mean, says, too_little
 from engine.toolbox.typecheck import check_plan
@@ -103,9 +103,6 @@ def _unsure(first: Candidate, every: list[Candidate], made: Making, catalogue: C
     return doubted or not _leads(first, every, beside)
 
 
-_EVERY_ROW = 0.95
-
-
 def _without_part(made: Making) -> list[str]:
     """Return the columns that are named and have no part in any step, also not in a column that a step makes."""
     taken = {name for bound in made.bounds for name in (*bound.columns(), *(row.column for row in bound.rows))}
@@ -117,9 +114,7 @@ def _without_part(made: Making) -> list[str]:
     cut = {at for bound in made.bounds for at in cut_by_setting(bound.spec, reading)}
     taken |= {m.column for m in reading.mentions if cut.intersection(range(m.first, m.last + 1))}
     # What numbers every row is who is asked about: `the heaviest goats`; a few rows may stand there twice.
-    taken |= {
-        c.name for s in sheets for c in s.columns if is_id(c) and c.distinct >= _EVERY_ROW * (s.profile.rows or 1)
-    }
+    taken |= {c.name for s in sheets for c in s.columns if is_id(c) and c.distinct >= EVERY_ROW * (s.profile.rows or 1)}
     return list(dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken))
 
 

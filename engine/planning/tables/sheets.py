@@ -64,6 +64,10 @@ MANY = 30
 """A model takes codes with more levels than this for nothing but names."""
 
 
+EVERY_ROW = 0.95
+"""A column that names rows differs in such a share of them; a few may stand there twice."""
+
+
 def is_id(column: ColumnProfile) -> bool:
     """Say whether a column only names rows or subjects: never an outcome, never a predictor."""
     if column.scale in ("number", "count", "ordered") and column.kind == "integer":
