@@ -39,6 +39,15 @@ def test_levels_that_differ_by_case_or_blanks_are_one_in_profile_and_step(tmp_pa
     assert "as 'Intensive Care'" in told
 
 
+def test_levels_that_differ_by_an_accent_are_one_and_it_is_said(tmp_path):
+    given, site = ["si", "no", "SI", "no", "si"] * 4 + ["s\u00ed"] * 3, ["A"] * 11 + ["\u00c5"] * 12
+    profile = written(tmp_path, vacunada=given, allele=site, score=RNG.normal(size=23))
+    assert profile.column("vacunada").levels == {"si": 15, "no": 8}
+    assert as_read(profile)["vacunada"].value_counts().to_dict() == {"si": 15, "no": 8}
+    assert len(profile.column("allele").levels) == 2, "single letters may be names"
+    assert any("case, accents or blanks" in warning and "'s\u00ed'" in warning for warning in profile.warnings)
+
+
 def test_two_raters_who_write_a_judgement_differently_agree(tmp_path):
     first = ["Benign", "Malignant", "Benign", "Unsure"] * 5
     profile = written(tmp_path, reader_1=first, reader_2=[word.lower() for word in first])

@@ -286,3 +286,16 @@ def test_a_range_of_occasions_fits_a_part_that_takes_two(planner, physio) -> Non
 def test_of_two_numbers_one_is_low(planner, physio) -> None:
     plan = planner.plan("Does Grip after differ between the arms at low nitrogen?", physio).plan
     assert params(plan, "filter_rows")["condition"] == "`nitrogen` in [2]"
+
+
+@pytest.mark.parametrize(("per_pond", "exposure"), [(True, None), (False, "area_m2")])
+def test_a_trait_of_a_pond_is_no_effort_of_its_hauls(tmp_path, per_pond, exposure):
+    draw = np.random.default_rng(9)
+    area = np.repeat(draw.integers(600, 2400, 12), 6) if per_pond else draw.integers(2, 9, 72)
+    hauls = pd.DataFrame({"pond": np.repeat([f"P{k:02d}" for k in range(12)], 6), "fish": np.repeat(["F", "N"] * 6, 6),
+                          "haul": list("abcdef") * 12, "area_m2": area, "Daphnia": draw.poisson(5, 72)})  # fmt: skip
+    hauls.to_csv(tmp_path / "hauls.csv", index=False)
+    profiles = profile_files([tmp_path / "hauls.csv"])
+    plan = the_planner().plan("model the count of Daphnia by fish, counts overdispersed", profiles).plan
+    assert plan.nodes[-1].tool == "count_regression"
+    assert plan.nodes[-1].params.get("exposure") == exposure

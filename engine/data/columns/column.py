@@ -35,7 +35,7 @@ class Cleaned(NamedTuple):
     coded: list[str]
     """Columns in which numbers such as -99 or 999 are marks: only there, since elsewhere they may be values."""
     same: dict[str, dict[str, str]]
-    """Column -> {cell as written: the level it is}, where levels differ by case or blanks only."""
+    """Column -> {cell as written: the level it is}, where levels differ by case, accents or blanks only."""
 
 
 def clean(

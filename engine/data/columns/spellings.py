@@ -1,4 +1,4 @@
-"""Levels that differ only by case or blanks (`Male`, `male `, `MALE`) are one level, wherever a table is read.
+"""Levels that differ only by case, accents or blanks (`Male`, `male `; `sí`, `si`) are one level, wherever a table is read.
 
 Left as written they are groups of their own in every test, and two raters agree on nothing. Where case tells things
 apart (alleles `A` and `a`, genotypes `AA` and `Aa`, `mM` and `mm`, `TNF` of man and `Tnf` of the mouse) it stays.
@@ -12,6 +12,7 @@ from collections import Counter
 from engine.data.columns.cells import is_unit
 from engine.data.columns.genes import in_gene_family, is_gene_header
 from engine.data.source import Column, Frame
+from engine.text.letters import without_accents
 
 MOST = 30
 """A column with more levels than these names things rather than groups."""
@@ -70,7 +71,8 @@ def told_joins(name: str, joined: dict[str, dict[str, str]]) -> list[str]:
         for cell, level in changed.items():
             kept.setdefault(level, []).append(cell)
         shown = "; ".join(f"{', '.join(map(repr, cells))} as {level!r}" for level, cells in list(kept.items())[:6])
-        told.append(f"{name}: column {column!r}: levels that differ only by case or blanks are one level: {shown}.")
+        by = "case or blanks" if all(map(str.isascii, [*changed, *kept])) else "case, accents or blanks"
+        told.append(f"{name}: column {column!r}: levels that differ only by {by} are one level: {shown}.")
     more = [f"{name}: {len(told) - 4} more columns are read with such levels joined."] if len(told) > 4 else []
     return told[:4] + more
 
@@ -88,7 +90,7 @@ def _levels(cells: Column, name: str) -> Counter[str]:
 
 
 def _folded(cell: str) -> str:
-    return re.sub(r"(?<=\d) (?=[^\W\d])", "", " ".join(cell.split()).casefold())  # `10mg` and `10 mg`
+    return re.sub(r"(?<=\d) (?=[^\W\d])", "", without_accents(" ".join(cell.split())).casefold())  # `10mg` and `10 mg`
 
 
 def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[str, str]:
@@ -125,6 +127,7 @@ def _of_arms(column: str, cells: Counter[str]) -> bool:
 
 def _case_matters(spellings: list[str]) -> bool:
     """Say whether spellings that differ by case may be different things on purpose."""
+    spellings = [without_accents(text) for text in spellings]
     form = spellings[0].casefold()
     if sum(char.isalpha() for char in form) <= 1 or _DOUBLED.match(form):
         return True

@@ -351,8 +351,11 @@ class Assignment:
 
     def _called_so(self, param: ParamSpec) -> list[str]:
         """Return the columns that fit a parameter and have one of its conventional names."""
-        fits = slot_of(param.role).fits
-        return [c.name for c in self.sheet.columns if called(param, c.name) and fits(c, self.sheet) > 0]
+        fits, traits = slot_of(param.role).fits, set[str]()
+        if param.role == "exposure":  # the area of a pond is none that each of its hauls was taken from
+            traits = {name for item in self.sheet.structure.repeated for name in item.between}
+        able = [c.name for c in self.sheet.columns if called(param, c.name) and fits(c, self.sheet) > 0]
+        return [name for name in able if name not in traits]
 
     def _finish(self, chosen: dict[str, Any], used: set[str], total: float) -> None:
         for param in self.many:

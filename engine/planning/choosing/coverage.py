@@ -18,7 +18,6 @@ from engine.planning.naming.mention import FAMILY, PERSONS
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 from engine.text.names import name_parts
-from engine.text.slips import one_slip_away
 from engine.text.stems import stem
 from engine.text.stopwords import STOP
 from engine.text.tokens import tokens
@@ -59,7 +58,6 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
             or token.stem in general
             or token.stem in asked
             or token.stem in known
-            or one_slip_away(token.stem, general)
         ):
             if token.stem in asked and token.stem not in _SMALL:
                 reading.mark(at, at, "asked")
