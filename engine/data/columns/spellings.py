@@ -1,4 +1,4 @@
-"""Levels that differ only by case, accents or blanks (`Male`, `male `; `sí`, `si`) are one level, wherever a table is read.
+"""Levels that differ only by case, accents or blanks (`Male`, `male `; `sí`, `si`) are one, wherever a table is read.
 
 Left as written they are groups of their own in every test, and two raters agree on nothing. Where case tells things
 apart (alleles `A` and `a`, genotypes `AA` and `Aa`, `mM` and `mm`, `TNF` of man and `Tnf` of the mouse) it stays.
