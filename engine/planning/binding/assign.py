@@ -352,7 +352,9 @@ class Assignment:
     def _called_so(self, param: ParamSpec) -> list[str]:
         """Return the columns that fit a parameter and have one of its conventional names."""
         fits, traits = slot_of(param.role).fits, set[str]()
-        if param.role == "exposure" and any(p.role == "count" for p in self.params):  # the area of a pond is none that each of its hauls was taken from
+        if param.role == "exposure" and any(
+            p.role == "count" for p in self.params
+        ):  # the area of a pond is none that each of its hauls was taken from
             traits = {name for item in self.sheet.structure.repeated for name in item.between}
         able = [c.name for c in self.sheet.columns if called(param, c.name) and fits(c, self.sheet) > 0]
         return [name for name in able if name not in traits]
