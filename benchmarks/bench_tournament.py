@@ -36,7 +36,7 @@ from benchmarks.measuring import arguments, at_least, report, summary, target  #
 from benchmarks.simulated_judge import BETA, World, elo, ours, update  # noqa: E402
 from engine.discovery.falsification import simulated  # noqa: E402
 from engine.discovery.pairing import next_pairs  # noqa: E402
-from engine.discovery.ratings import Contest, rate  # noqa: E402
+from engine.discovery.ratings import Contest, between, rate  # noqa: E402
 from engine.domain.discovery.hypotheses import Bounds  # noqa: E402
 from engine.strategies.tournament.loop import play  # noqa: E402
 from engine.strategies.tournament.running import complete  # noqa: E402
@@ -191,10 +191,10 @@ def calibration(seeds: Seeds, rows: list[str]) -> Iterator[dict[str, Any]]:
         for seed in seeds:
             world = World(16, accuracy, seed=seed)
             ratings = ours(world, 48)[0]
-            for one, other in itertools.combinations(range(16), 2):
-                mean, sd = ratings.difference(one, other)
-                truth = BETA[accuracy] * (world.worth[one] - world.worth[other])
-                inside.append(float(abs(truth - mean) <= 1.645 * sd))
+            pairs = np.array([between(one, other, 16)[0] for one, other in itertools.combinations(range(16), 2)])
+            truth = BETA[accuracy] * pairs @ world.worth
+            low, high = ratings.limits(pairs).T
+            inside += ((low <= truth) & (truth <= high)).astype(float).tolist()
         share = statistics.fmean(inside)
         yield at_least(f"T9 {accuracy}: 90 % intervals of differences that hold the truth", share, 0.84)
         yield target(f"T9 {accuracy}: 90 % intervals of differences that hold the truth", share, 0.95)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from engine.domain.findings import Finding
 
 _NUMBER = re.compile(r"(?<![\w.])[-−+]?(?:[1-9]\d{0,2}(?:[,\u202f ]\d{3})+(?!\d)|\d+)(?:[.,]\d+)?(?:[eE][-−+]?\d+)?")
+_NAME = re.compile(r"\w*(?:\d[A-Za-z]|[A-Za-z]\d)[\w-]*")
+"""A word of letters and digits: a name (`13C6-Glucose`, `D21`), if it stands so elsewhere."""
 _SMALL_WORDS = 2.0
 """Whole numbers up to this are also words: `one of the two groups`."""
 
@@ -27,7 +29,11 @@ def unfounded(text: str, findings: Iterable[Finding], *more: str) -> list[str]:
     A number is had when it is that of a finding, rounded to the digits that are written, as it is, as a percentage or
     without its sign (`29 % lower` for a difference of -0.29).
     """
-    known = [value for other in more for _, value, _ in numbers_in(other)]
+    findings = list(findings)
+    named = {name[0] for other in [*more, *(finding.text for finding in findings)] for name in _NAME.finditer(other)}
+    text = _NAME.sub(lambda name: "" if name[0] in named else name[0], text)
+    # `day 21` may be said of `D21` in the question.
+    known = [value for other in more for _, value, _ in numbers_in(re.sub(r"(?<=[A-Za-z])(?=\d)", " ", other))]
     for finding in findings:
         known += [value for _, value, _ in numbers_in(finding.text)]
         for item in finding.values:

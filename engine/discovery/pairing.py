@@ -17,7 +17,7 @@ from itertools import permutations
 
 import numpy as np
 
-from engine.discovery.ratings import Contest, Ratings
+from engine.discovery.ratings import Contest, Ratings, between
 
 EXPLORED = 1.0
 """Matches, as multiples of the ideas, in which all are explored."""
@@ -132,12 +132,12 @@ def comparisons_wanted(ratings: Ratings, one: int, other: int, *, level: float =
 
     Each adds p (1 - p) to the precision of their difference, which must reach the square of quantile over difference.
     """
-    from statistics import NormalDist
+    from scipy.special import ndtri
 
-    mean, sd = ratings.difference(one, other)
-    limit = NormalDist().inv_cdf(0.5 + level / 2)
-    if sd == 0 or abs(mean) >= limit * sd:
+    low, high = ratings.limits(between(one, other, len(ratings.mean)), level)[0]
+    if low > 0 or high < 0:
         return 0
+    mean, sd = ratings.difference(one, other)
     p = 1 / (1 + np.exp(-mean))
-    needed = (limit / max(abs(mean), 1e-6)) ** 2 - 1 / sd**2
-    return int(min(999, np.ceil(needed / (p * (1 - p)))))
+    needed = (ndtri(0.5 + level / 2) / max(abs(mean), 1e-6)) ** 2 - 1 / sd**2
+    return int(np.clip(np.ceil(needed / (p * (1 - p))), 1, 999))

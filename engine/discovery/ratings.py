@@ -63,6 +63,15 @@ class Contest:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """The posterior for one variance of the prior: its share of the evidence, (n,) means, (n, n) covariance."""
+
+    share: float
+    mean: Floats
+    covariance: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Ratings:
     """Strengths of ideas in log odds, and how sure they are."""
 
@@ -77,6 +86,8 @@ class Ratings:
     """Log odds that one standard deviation of the reviews adds."""
     variance: float
     """Of the prior, squared log odds."""
+    mixed: tuple[Part, ...] = ()
+    """What is averaged. Intervals are of these: of one normal of the whole spread they would be too wide."""
     choosing: Ratings | None = None
     """The same around the mode, surer of itself: it chooses what to compare next, as it looks at the top sooner."""
 
@@ -87,10 +98,26 @@ class Ratings:
     def interval(self, level: float = 0.9) -> Floats:
         """Return (n, 2): the limits of each strength against the average, in Elo units."""
         n = len(self.mean)
-        centring = np.eye(n) - 1 / n
-        spread = np.sqrt(np.clip(np.diag(centring @ self.covariance @ centring), 0, None))
-        half = ELO * _normal_quantile(0.5 + level / 2) * spread
-        return np.column_stack([self.elo() - half, self.elo() + half])
+        return BASE + ELO * self.limits(np.eye(n) - 1 / n, level)
+
+    def limits(self, contrasts: Floats, level: float = 0.9) -> Floats:
+        """Return (m, 2): between which limits each of (m, n) weighted sums of strengths lies, in log odds."""
+        from scipy.special import ndtr, ndtri
+
+        parts = self.mixed or (Part(1.0, self.mean, self.covariance),)
+        share = np.array([part.share for part in parts])
+        centre = np.array([contrasts @ part.mean for part in parts])
+        spread = np.array([((contrasts @ part.covariance) * contrasts).sum(axis=1) for part in parts])
+        spread = np.sqrt(np.clip(spread, 1e-18, None))
+        tails = np.array([[0.5 - level / 2], [0.5 + level / 2]])
+        # Each limit of the mixture lies between the least and the greatest of its parts: halved until nothing is left.
+        of_parts = centre + spread * ndtri(tails)[:, :, None]
+        low, high = of_parts.min(axis=1), of_parts.max(axis=1)
+        for _ in range(50):
+            middle = (low + high) / 2
+            below = np.einsum("k,skm->sm", share, ndtr((middle[:, None, :] - centre) / spread)) < tails
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray(((low + high) / 2).T, dtype=np.float64)
 
     def difference(self, one: int, other: int) -> tuple[float, float]:
         """Return mean and standard deviation of the difference of two strengths, in log odds."""
@@ -177,6 +204,7 @@ def _averaged(fits: Mapping[float, _Fit], to_strength: Floats) -> Ratings:
     second = np.einsum("k,kij->ij", share, np.array([fit.covariance for fit in fits.values()]))
     second += np.einsum("k,ki,kj->ij", share, centres - mean, centres - mean)
     n = len(to_strength)
+    turned = [to_strength @ fit.covariance @ to_strength.T for fit in fits.values()]
     return Ratings(
         mean=to_strength @ mean,
         covariance=to_strength @ second @ to_strength.T,
@@ -184,6 +212,7 @@ def _averaged(fits: Mapping[float, _Fit], to_strength: Floats) -> Ratings:
         bias_sd=float(math.sqrt(max(0.0, second[n, n]))),
         review_weight=float(mean[n + 1]),
         variance=float(share @ np.array(list(fits))),
+        mixed=tuple(map(Part, share.tolist(), centres @ to_strength.T, turned)),
     )
 
 
@@ -314,18 +343,18 @@ def cannot_be_told_apart(
 ) -> list[list[int]]:
     """Return the ideas (or those `among` them) in order, in groups that may be equal to the first of each."""
     order = [int(at) for at in np.argsort(-ratings.mean, kind="stable") if among is None or int(at) in among]
-    limit = _normal_quantile(0.5 + level / 2)
     groups: list[list[int]] = []
-    for at in order:
-        mean, sd = ratings.difference(groups[-1][0], at) if groups else (1.0, 0.0)
-        if sd > 0 and mean < limit * sd:
-            groups[-1].append(at)
-        else:
-            groups.append([at])
+    while order:
+        weights = np.vstack([between(order[0], other, len(ratings.mean)) for other in order])
+        below = ratings.limits(weights, level)[1:, 0] > 0
+        size = 1 + (int(below.argmax()) if below.any() else len(below))
+        groups.append(order[:size])
+        order = order[size:]
     return groups
 
 
-def _normal_quantile(p: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(p)
+def between(one: int, other: int, n: int) -> Floats:
+    """Return (1, n): the weights of the difference of two strengths."""
+    weights = np.zeros((1, n))
+    weights[0, one], weights[0, other] = 1, -1
+    return weights

@@ -268,7 +268,8 @@ def _deciding(finding: Finding, asked: Sequence[str]) -> list[str]:
     for value in finding.values:
         names.append(value.name)
         if value.low is not None:
-            names += [f"{value.name}_lower_95", f"{value.name}_upper_95", "lower_95", "upper_95"]
+            limits = ("lower_95", "upper_95", "low", "high", "lower", "upper")
+            names += [*(f"{value.name}_{limit}" for limit in limits), *limits]
     return names
 
 
@@ -298,15 +299,20 @@ def _judged(names: Sequence[str]) -> Iterator[str]:
     Limits that name what they are of (`odds_ratio_lower_95`) come before others: they are on the scale that is told.
     """
     yield from (name for name in names if re.fullmatch(r"(.*_)?p_?(adj|value|val)(_.*)?|(.*_)?[pq]", name))
-    for name in sorted((name for name in names if name.endswith("lower_95")), key=lambda name: name == "lower_95"):
+    lower = [name for name in names if _LIMIT.search(name) and _other_limit(name) in names[names.index(name) :]]
+    for name in sorted(lower, key=lambda name: _LIMIT.match(name) is not None):
         before = [other for other in names[: names.index(name)] if not re.fullmatch(r"(.*_)?(se|df|n)", other)]
         yield from (*before[-1:], name, _other_limit(name))
 
 
+_ENDS = {"lower": "upper", "upper": "lower", "low": "high", "high": "low"}
+_LIMIT = re.compile(r"(?:^|(?<=_))(?:lower|upper|low|high)(?=(?:_95)?$)")
+"""The word for a limit in the name of a column: `odds_ratio_lower_95` of a tool, `percent_high` of written code."""
+
+
 def _other_limit(name: str) -> str:
     """Return the name of the other end of an interval; a name that is no limit as it is."""
-    ends = {"lower_95": "upper_95", "upper_95": "lower_95"}
-    return re.sub(r"(?:lower|upper)_95$", lambda match: ends[match[0]], name)
+    return _LIMIT.sub(lambda match: _ENDS[match[0]], name)
 
 
 def _is_number(cells: Sequence[str]) -> bool:

@@ -55,6 +55,13 @@ def test_a_number_of_the_question_may_be_repeated():
     assert unfounded("Within 5 weeks.", [FINDING], "Does it grow in 5 weeks?") == []
 
 
+def test_names_with_digits_are_no_numbers_where_they_stand_so_elsewhere():
+    finding = Finding(id="f", node="n", text="The label 13C6-Glucose falls by 0.2.")
+    assert unfounded("13C6-Glucose falls by 0.2 at day 21.", [finding], "Does it fall until D21?") == []
+    text = "14C7-Glucose falls by 0.2 in 50mg at day 22."
+    assert unfounded(text, [finding], "Does it fall until D21?") == ["14", "50", "22"]
+
+
 @given(st.floats(1e-6, 1e6), st.integers(0, 6))
 def test_any_rounding_of_a_value_is_founded(value, digits):
     finding = Finding(id="f", node="n", text="", values=[FindingValue(name="x", value=value)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,9 +15,11 @@ from engine.discovery.ratings import (
     FIELD,
     WEIGHT_MEAN,
     Contest,
+    Part,
     _design,
     _fit,
     _refined,
+    between,
     cannot_be_told_apart,
     rate,
 )
@@ -132,10 +136,25 @@ def test_intervals_hold_true_differences_as_often_as_they_say():
             matches.append(Contest(i, j, float(rng.random() < 1 / (1 + np.exp(-1.18 * (strengths[i] - strengths[j]))))))
         ratings = rate(10, matches)
         for i, j in zip(*np.triu_indices(10, 1), strict=True):
-            mean, sd = ratings.difference(i, j)
-            inside += abs(mean - 1.18 * (strengths[i] - strengths[j])) <= 1.645 * sd
+            low, high = ratings.limits(between(i, j, 10))[0]
+            inside += low <= 1.18 * (strengths[i] - strengths[j]) <= high
             total += 1
     assert 0.84 <= inside / total <= 0.96
+
+
+def test_limits_are_quantiles_of_what_is_averaged():
+    narrow, wide = Part(0.7, np.array([0.0, 1.0]), np.eye(2) * 0.1), Part(0.3, np.array([0.5, -1.0]), np.eye(2) * 4.0)
+    rating = replace(rate(2, [Contest(0, 1)]), mixed=(narrow, wide))
+    random = np.random.default_rng(3)
+    drawn = np.vstack(
+        [random.multivariate_normal(p.mean, p.covariance, int(400_000 * p.share)) for p in (narrow, wide)]
+    )
+    weights = np.array([[1.0, -1.0], [0.5, 0.5]])
+    expected = np.quantile(drawn @ weights.T, [0.05, 0.95], axis=0).T
+    assert rating.limits(weights) == pytest.approx(expected, abs=0.03)
+    alone = replace(rating, mixed=())
+    mean, sd = alone.difference(0, 1)
+    assert alone.limits(between(0, 1, 2))[0] == pytest.approx([mean - 1.6449 * sd, mean + 1.6449 * sd], abs=1e-3)
 
 
 def test_elo_units_are_those_of_chess():

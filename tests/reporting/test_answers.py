@@ -234,6 +234,14 @@ def test_p_values_and_whole_intervals_are_never_cut_from_a_wide_table():
     assert [header.index(name) for name in shown] == sorted(header.index(name) for name in shown)
 
 
+@pytest.mark.parametrize("limits", [("low", "high"), ("change_lower", "change_upper"), ("percent_low", "percent_high")])
+def test_limits_of_written_code_are_shown_both_or_not_at_all(limits):
+    header = ["what", "a", "b", "c", "change", "se", *limits, "p_value", "d", "e"]
+    rows = {n: [f"t{n}", *(f"{n + at / 7:.4f}" for at in range(1, len(header)))] for n in (1, 2)}
+    shown = _columns(header, rows, (), [])
+    assert {"change", *limits, "p_value"} <= {*shown}
+
+
 def test_limits_that_name_what_they_are_of_go_before_those_that_do_not():
     header = ["term", "a", "b", "coef", "lower_95", "upper_95", "odds_ratio", "odds_ratio_lower_95", "odds_ratio_upper_95",
               "p_value"]  # fmt: skip
