@@ -63,7 +63,7 @@ class Contest:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SpreadPart:
     """The posterior for one variance of the prior: its share of the evidence, (n,) means, (n, n) covariance."""
 
     share: float
@@ -86,7 +86,7 @@ class Ratings:
     """Log odds that one standard deviation of the reviews adds."""
     variance: float
     """Of the prior, squared log odds."""
-    mixed: tuple[Part, ...] = ()
+    mixed: tuple[SpreadPart, ...] = ()
     """What is averaged. Intervals are of these: of one normal of the whole spread they would be too wide."""
     choosing: Ratings | None = None
     """The same around the mode, surer of itself: it chooses what to compare next, as it looks at the top sooner."""
@@ -104,7 +104,7 @@ class Ratings:
         """Return (m, 2): between which limits each of (m, n) weighted sums of strengths lies, in log odds."""
         from scipy.special import ndtr, ndtri
 
-        parts = self.mixed or (Part(1.0, self.mean, self.covariance),)
+        parts = self.mixed or (SpreadPart(1.0, self.mean, self.covariance),)
         share = np.array([part.share for part in parts])
         centre = np.array([contrasts @ part.mean for part in parts])
         spread = np.array([((contrasts @ part.covariance) * contrasts).sum(axis=1) for part in parts])
@@ -212,7 +212,7 @@ def _averaged(fits: Mapping[float, _Fit], to_strength: Floats) -> Ratings:
         bias_sd=float(math.sqrt(max(0.0, second[n, n]))),
         review_weight=float(mean[n + 1]),
         variance=float(share @ np.array(list(fits))),
-        mixed=tuple(map(Part, share.tolist(), centres @ to_strength.T, turned)),
+        mixed=tuple(map(SpreadPart, share.tolist(), centres @ to_strength.T, turned)),
     )
 
 

@@ -20,6 +20,7 @@ import functools
 import itertools
 from collections.abc import Callable, Sequence
 
+from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
@@ -174,7 +175,10 @@ class Planner:
         return PlanProposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
 
     def able(self, profiles: list[Profile]) -> Callable[[ToolSpec], bool]:
-        """Return what says whether the files, or steps from them, give a tool all that it cannot do without."""
+        """Return what says whether the files, or steps from them, give a tool all that it cannot do without.
+
+        A table may be what a tool takes if somebody says which columns make it that: times and events, for example.
+        """
         data = Data.of(profiles)
         with contextlib.suppress(EngineError):
             data = self._data(profiles)
@@ -182,7 +186,9 @@ class Planner:
         can: dict[DataType, bool] = {}
 
         def has(wanted: DataType) -> bool:
-            return can[wanted] if wanted in can else can.setdefault(wanted, builder.can_make(wanted))
+            if wanted not in can:
+                can[wanted] = builder.can_make(wanted) or any(map(builder.can_make, KINDS[wanted].takes))
+            return can[wanted]
 
         return lambda spec: all(port.optional or has(port.type) for port in spec.inputs)
 

@@ -336,3 +336,25 @@ def test_rows_that_a_step_on_a_matrix_cannot_keep_are_refused_by_what_was_told(t
     profiles = [profile_file(tmp_path / "areas.csv"), profile_file(tmp_path / "sheet.csv")]
     with pytest.raises(PlanError, match="'arm in A, B'"):
         Planner(builtin_tools()).plan_told("do A and B separate?", profiles, ToldPlan(goals=[goal]))
+
+
+@pytest.mark.parametrize("rows", [[], [ToldRows(column="cohort", values=["c1"])]])
+def test_times_to_an_event_that_is_computed_first_are_survival_data(tmp_path, rows):
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({
+        "mouse": [f"m{at}" for at in range(60)], "cohort": ["c1", "c2"] * 30, "arm": ["veh", "TRX", "both"] * 20,
+        "day_end": random.exponential(30, 60).round() + 5, "fate": random.choice(list("DEAX"), 60),
+    })  # fmt: skip
+    frame.to_csv(tmp_path / "mice.csv", index=False)
+    profile, planner = profile_file(tmp_path / "mice.csv"), Planner(builtin_tools())
+    assert planner.able([profile])(builtin_tools().get("log_rank")), "a reader may name the columns"
+    goal = ToldGoal(tool="log_rank", params={"time": "day_end", "event": "died", "group": "arm"}, rows=rows)
+    died = ToldColumn(name="died", formula="fate == 'D'")
+    plan = planner.plan_told("Do mice on TRX live longer?", [profile], ToldPlan(goals=[goal], columns=[died])).plan
+    made, *kept = [node for node in plan.order() if node.tool in ("derive_column", "filter_rows")]
+    assert (made.tool, made.params["expression"], len(kept)) == ("derive_column", "fate == 'D'", len(rows))
+    (answer,) = [node for node in plan.nodes if node.tool == "log_rank"]
+    assert answer.inputs == {"survival": f"{kept[0].id}.filtered" if rows else f"{made.id}.derived"}
+    nameless = goal.model_copy(update={"params": {"time": "day_end", "event": "no_such"}})
+    with pytest.raises(PlanError):
+        planner.plan_told("Do mice on TRX live longer?", [profile], ToldPlan(goals=[nameless]))

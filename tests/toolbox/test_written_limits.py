@@ -35,13 +35,16 @@ def number(at, comma):
     return ">100" if at % 11 == 0 else (str(3 + at * 1.5).replace(".", ",") if comma else 3 + at * 1.5)
 
 
-@pytest.fixture(params=["a.csv", "comma.csv", "remarks.csv", "a.xlsx"])
+@pytest.fixture(params=["a.csv", "comma.csv", "remarks.csv", "words.csv", "a.xlsx"])
 def assay(request, tmp_path):
     comma = request.param == "comma.csv"
     frame = pd.DataFrame({"sample": [f"s{at}" for at in range(40)], "il6": [number(at, comma) for at in range(40)]})
     frame["day"] = "d1"
     if request.param == "remarks.csv":
         frame.loc[3, "il6"] = "ca. 8"
+    if request.param == "words.csv":
+        frame.loc[[4, 9], "il6"] = "np"
+        frame.loc[5, "il6"] = "n.a."
     path = tmp_path / request.param
     frame.to_excel(path, index=False) if path.suffix == ".xlsx" else frame.to_csv(
         path, index=False, sep=";" if comma else ","
@@ -58,10 +61,11 @@ def test_written_code_sees_which_cells_lie_below_and_above(assay, tmp_path, monk
     (tmp_path / "outputs").mkdir()
     exec(step_script(SPEC, {"table": file_input(data.path, data, SPEC)}, {}), {"__name__": "step"})
     table = pd.read_csv(tmp_path / "seen.csv")
-    beyond = frame["il6"].where(frame["il6"].astype(str).str[0].isin(["<", ">"]))
-    assert table["il6 limit"].dropna().tolist() == beyond.dropna().tolist()
-    assert table["il6"].isna().tolist() == table["il6 limit"].notna().tolist()
-    assert "day limit" not in table
+    cells = frame["il6"].astype(str)
+    beyond = frame["il6"].where(cells.str[0].isin(["<", ">"]) | (cells == "np"))
+    assert table["il6 as written"].dropna().tolist() == beyond.dropna().tolist()
+    assert table["il6"].isna().tolist() == (table["il6 as written"].notna() | (cells == "n.a.")).tolist()
+    assert "day as written" not in table
 
 
 def test_tools_of_the_catalogue_read_as_before(assay):

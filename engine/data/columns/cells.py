@@ -24,6 +24,8 @@ MISSING_MARKS = frozenset({
     "non disponible", "non mesur\u00e9", "perdu", "perdue", "\u2013", "\u2014",
 })  # fmt: skip
 """Cells that say `there is no value here` in English, German, French or Spanish, in lower case."""
+DETECTION_MARKS = frozenset({"below detection", "bdl", "lod", "loq", "nicht nachweisbar"})
+"""Those of them that say why: there was less than could be measured."""
 _MEANS_SOMETHING = re.compile(
     r"(con?tr(ol|\u00f4le)?s?|ctl|kontrollen?|t\u00e9moin|testigo|vehicle|untreated|unbehandelt|baseline|mock|blank|blind|"
     r"placebo|plazebo|dmso|wt|wild.?type|pre|post|before|after|vor|nach|avant|apr\u00e8s|ref|reference|referenz|std|standard|"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
+from engine.data.columns.cells import DETECTION_MARKS, MISSING_MARKS
 from engine.data.columns.sheets import with_sheets_beside
 from engine.data.found import TableFound
 from engine.data.kind import Kind
@@ -27,8 +28,8 @@ def read_table(
     quote is a character like any other; `numbers` says for columns of text how their cells become numbers, with
     `decimal`, `thousands`, what to `remove` and which cells are `missing`; with `fill_down`, blanks in the first
     column mean the same as above; `same` gives for columns of text the cells that are another spelling of a level;
-    `beside` are other sheets of a workbook (see `with_sheets_beside`); of the cells `limits` (`<0.5`), which are
-    missing among numbers, a column `NAME limit` holds those of the column NAME as they are written.
+    `beside` are other sheets of a workbook (see `with_sheets_beside`); of the cells `limits` (`<0.5`, `no tumour`), which are
+    missing among numbers, a column `NAME as written` holds those of the column NAME.
     """
     import pandas as pd
 
@@ -124,12 +125,12 @@ def read_table(
 
 
 def with_limits(frame, as_written, limits, numbers):
-    """Return a frame with a column `NAME limit` beside all others for each that has cells beyond a limit."""
+    """Return a frame with a column `NAME as written` beside all others for each that has such cells among numbers."""
     for position, name in enumerate(list(frame.columns)):
         cells = as_written.iloc[:, position].map(lambda cell: str(cell).replace("\u00a0", " ").strip(" \"'"))
         beyond = cells.where(cells.isin(limits) & (frame.iloc[:, position].isna() | (str(name).strip() in numbers)))
         if beyond.notna().any():
-            beside = f"{str(name).strip()} limit"
+            beside = f"{str(name).strip()} as written"
             while beside in frame.columns:
                 beside += " as written"
             frame[beside] = beyond
@@ -137,11 +138,18 @@ def with_limits(frame, as_written, limits, numbers):
 
 
 def limits_of(read: Mapping[str, Any]) -> list[str]:
-    """Return the cells beyond a limit (`<0.5`, `> 100`, `<LOD`) that a way of reading takes for missing."""
+    """Return the cells that a way of reading takes for missing and that yet tell something.
+
+    They lie beyond a limit (`<0.5`, `> 100`, `<LOD`, `not detected`) or are words that are no known mark for "no value".
+    """
     na = read.get("na", ())
     listed = list(chain.from_iterable(na.values())) if isinstance(na, Mapping) else list(na)
     listed += chain.from_iterable(how.get("missing", ()) for how in read.get("numbers", {}).values())
-    return sorted({cell for cell in listed if cell[:1] in _BEYOND})
+    return sorted({cell for cell in listed if cell[:1] in _BEYOND or _tells(cell.lower())})
+
+
+def _tells(cell: str) -> bool:
+    return any(map(str.isalpha, cell)) and (cell not in MISSING_MARKS or cell in DETECTION_MARKS)
 
 
 _BEYOND = frozenset("<>\u2264\u2265")

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from engine.data.catalogue import KINDS
+from engine.domain.datatypes import DataType
 from engine.domain.plan import listed
 from engine.errors import PlanError
 from engine.planning.choosing.catalogue import Catalogue
@@ -35,7 +38,7 @@ def seen_by(told: ToldPlan, data: Data, catalogue: Catalogue, made: Making) -> t
     if issues:
         raise PlanError(issues[0], details={"issues": issues})
     alone = [column for column in told.columns if not _both(_of_files({column.name}, formulas, data), data)]
-    files = with_columns(data, alone)
+    files = _serving(with_columns(data, alone), told.goals, catalogue)
     tables = dict[str, Data]()
     for first, second in {_key(pair): pair for pair in pairs if pair}.values():
         lists = one_lists_the_other(Data([first, second]))
@@ -44,12 +47,34 @@ def seen_by(told: ToldPlan, data: Data, catalogue: Catalogue, made: Making) -> t
         _, table = joined(catalogue, *lists, made)
         made.reading = reading
         here = [c for c in told.columns if all(map(table.column, _of_files({c.name}, formulas, data)))]
-        tables[_key((first, second))] = with_columns(table, here)
+        tables[_key((first, second))] = _serving(with_columns(table, here), told.goals, catalogue)
     goals = [
         goal.model_copy(update={"files": {}}) if pair else goal for goal, pair in zip(told.goals, pairs, strict=True)
     ]
     seen = [tables[_key(pair)] if pair else files for pair in pairs]
     return told.model_copy(update={"goals": goals}), seen
+
+
+def _serving(data: Data, goals: Iterable[ToldGoal], catalogue: Catalogue) -> Data:
+    """Return the data where a table serves as what a goal takes, which says itself which columns make it that.
+
+    Of times to an event these are time and event, also where the event is a column that is computed first.
+    """
+    for goal in goals:
+        spec = catalogue.registry.get(goal.tool) if goal.tool in catalogue.registry else None
+        for port in spec.inputs if spec is not None else ():
+            if DataType.TABLE not in KINDS[port.type].takes or data.serving(port.type):
+                continue
+            needed = [param.name for param in spec.params if param.kind == "column" and param.required] if spec else []
+            columns = [str(goal.params.get(name, "")) for name in needed]
+            home = data.home(columns)
+            guess = home.serves(DataType.TABLE) if home is not None else None
+            if home is None or guess is None or not all(map(home.column, columns)):
+                continue
+            types = [*home.profile.types, guess.model_copy(update={"type": port.type})]
+            shown = replace(home, profile=home.profile.model_copy(update={"types": types}))
+            data = Data([shown if sheet is home else sheet for sheet in data.sheets])
+    return data
 
 
 def _named(goal: ToldGoal, catalogue: Catalogue) -> Iterable[str]:
