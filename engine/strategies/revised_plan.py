@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping
 
 from engine.domain.encoding.hashing import sha256_value
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskDag, TaskNode
-from engine.errors import PlanError
 
 
 def beside(ran: TaskDag, revised: TaskDag, done: Collection[str]) -> TaskDag:
@@ -26,9 +25,8 @@ def beside(ran: TaskDag, revised: TaskDag, done: Collection[str]) -> TaskDag:
         revised: the plan made anew.
         done: ids of steps of `ran` whose answers are kept.
 
-    Raises:
-        PlanError: when both plans read a file otherwise under one name.
     """
+    revised = _with_names_of(ran, revised)
     known = dict[str, list[str]]()
     for node_id, same in _sames(ran).items():
         known.setdefault(same, []).append(node_id)
@@ -46,7 +44,7 @@ def beside(ran: TaskDag, revised: TaskDag, done: Collection[str]) -> TaskDag:
         update={
             "nodes": [*kept, *nodes],
             "warnings": warnings,
-            "datasets": _together(ran.datasets if kept else [], revised.datasets),
+            "datasets": list({one.name: one for one in (*(ran.datasets if kept else ()), *revised.datasets)}.values()),
             "analysis": list({a.id: a for a in (*(ran.analysis if kept else ()), *revised.analysis)}.values()),
             "open_questions": questions,
             "version": ran.version + 1,
@@ -71,18 +69,37 @@ def _answers(plan: TaskDag, done: Collection[str]) -> set[str]:
     return found
 
 
-def _together(old: list[Dataset], new: list[Dataset]) -> list[Dataset]:
-    found = {dataset.name: dataset for dataset in old}
-    for dataset in new:
-        if found.setdefault(dataset.name, dataset) != dataset:
-            raise PlanError(f"The revised plan reads {dataset.name} otherwise than the one that ran.")
-    return list(found.values())
+def _with_names_of(ran: TaskDag, revised: TaskDag) -> TaskDag:
+    """Return a plan in which a file read as in the plan that ran has its name there, and one read otherwise another."""
+    names, taken = dict[str, str](), {dataset.name for dataset in ran.datasets}
+    for dataset in revised.datasets:
+        alike = (old.name for old in ran.datasets if _read_as(old) == _read_as(dataset))
+        numbered = (f"{dataset.name}#{number}" for number in itertools.count(2))
+        names[dataset.name] = next(alike, "") or next(
+            name for name in itertools.chain([dataset.name], numbered) if name not in taken
+        )
+        taken.add(names[dataset.name])
+
+    def renamed(ref: str) -> str:
+        name = ref.removeprefix(DATA_PREFIX)
+        return DATA_PREFIX + names.get(name, name) if ref.startswith(DATA_PREFIX) else ref
+
+    nodes = [
+        node.model_copy(update={"inputs": {port: renamed(ref) for port, ref in node.inputs.items()}})
+        for node in revised.nodes
+    ]
+    datasets = [one.model_copy(update={"name": names[one.name]}) for one in revised.datasets]
+    return revised.model_copy(update={"nodes": nodes, "datasets": datasets})
+
+
+def _read_as(dataset: Dataset) -> tuple[object, ...]:
+    return dataset.sha256, dataset.type.value, dataset.read
 
 
 def _sames(plan: TaskDag) -> dict[str, str]:
     """Return step -> a hash of what it computes, in the order they run: ids of steps play no part in it."""
     found: dict[str, str] = {}
-    files = {one.name: [one.name, one.sha256, one.type.value, one.read] for one in plan.datasets}
+    files = {one.name: [one.name, *_read_as(one)] for one in plan.datasets}
 
     def source(ref: str) -> object:
         if ref.startswith(DATA_PREFIX):

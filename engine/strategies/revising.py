@@ -60,12 +60,19 @@ class Revising:
 
     def after_review(self, record: RunRecord, report: Report) -> None:
         """Have a plan revised whose result a review holds to be wrong; the revised one waits for approval."""
+        if self._waits(record.run_id):
+            return  # what failed has led to another plan already, which this result is not of
         view = self.plans.records.view(record)
         why = [f"A reviewer holds: {doubt.text}" for doubt in report.doubts if doubt.kind == "wrong"]
         # What it holds to be wrong must not lead the next report: only what is read anew stands in the new plan.
         plan = self._revised(view, why, ())
         if plan is not None:
             self._as_a_run(view, plan, why)
+
+    def _waits(self, run_id: str) -> bool:
+        """Say whether a plan made of this run's waits beside it."""
+        events = self.plans.records.store.events(run_id, limit=1_000_000)
+        return any(isinstance(event, PlanRevised) and event.run != run_id for event in events)
 
     def _revised(self, view: RunView, why: Sequence[str], kept: Collection[str]) -> TaskDag | None:
         """Return another plan that can run or asks a person, or None; what stands in its way is told in the run.
@@ -89,7 +96,8 @@ class Revising:
             self._tell(run_id, f"The plan was not revised by a model: {err.message}")
             return None
         told = [f"A model revised this plan after another had run. {text}" for text in why]
-        return plan.model_copy(update={"warnings": [*told, *plan.warnings]})
+        # A note of the plan, no limit of its result: it is about the result before.
+        return plan.model_copy(update={"notes": [*told, *plan.notes]})
 
     def _with_code_anew(self, view: RunView, failed: Sequence[NodeResult]) -> TaskDag | None:
         """Return the plan with other code in the place of code that failed, for a person to read; None without any."""

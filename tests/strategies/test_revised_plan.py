@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.domain.datatypes import DataType
 from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
-from engine.errors import PlanError
 from engine.strategies.revised_plan import beside, new_steps
 
 FILE = Dataset(name="a.csv", path="/a.csv", sha256="1", type=DataType.TABLE)
@@ -68,13 +66,16 @@ def test_open_questions_follow_their_steps():
     assert (question.node, question.also) == ("n2", ["n3"])
 
 
-def test_a_file_read_otherwise_under_one_name_is_refused():
-    other = FILE.model_copy(update={"type": DataType.SURVIVAL_TABLE})
+def test_a_file_read_otherwise_under_one_name_gets_another_and_one_read_alike_its_own():
     ran = plan(step("n1", "fit"))
-    with pytest.raises(PlanError, match=r"reads a\.csv otherwise"):
-        beside(ran, plan(step("n1", "rank"), datasets=[other]), {"n1"})
-    made = beside(ran, plan(step("n1", "fit"), datasets=[other]), set())
-    assert [node.id for node in made.nodes] == ["n2"], "what is read otherwise is computed anew"
+    other = FILE.model_copy(update={"type": DataType.COUNT_MATRIX})
+    made = beside(ran, plan(step("n1", "rank"), datasets=[other]), {"n1"})
+    assert {one.name: one.type for one in made.datasets} == {"a.csv": DataType.TABLE, "a.csv#2": DataType.COUNT_MATRIX}
+    assert {node.tool: node.inputs["in0"] for node in made.nodes} == {"fit": "data:a.csv", "rank": "data:a.csv#2"}
+    turned = plan(step("n1", "fit"), datasets=[other, FILE.model_copy(update={"name": "a.csv#2"})])
+    second = turned.nodes[0].model_copy(update={"inputs": {"in0": "data:a.csv#2"}})
+    same = beside(ran, turned.model_copy(update={"nodes": [second]}), {"n1"})
+    assert new_steps(ran, same) == [], "it is the same file read the same way"
 
 
 @st.composite

@@ -76,7 +76,8 @@ def test_a_run_that_approves_itself_goes_on_with_what_succeeded_and_says_so(aske
     assert (told.number, told.run, view.record.revisions) == (1, run, 1)
     assert "failed" in told.why[0]
     assert view.plan.version == view.record.approved_version == 2
-    assert any("A model revised this plan" in warning for warning in view.plan.warnings)
+    assert any("A model revised this plan" in note for note in view.plan.notes)
+    assert not any("A model revised this plan" in limit for limit in view.report.limitations)
     assert "Step n2" in model.of("read")[1]
     assert "Treated" in model.of("read")[1]
     assert engine.verify(run).ok
@@ -147,6 +148,16 @@ def test_what_a_review_holds_to_be_wrong_waits_also_where_the_run_approves_itsel
     assert "height" in values
     assert "growth" not in values, "what is held to be wrong does not lead the next report"
     assert events(engine, run, "run_finished")[-1].seq == engine.events(run)[-1].seq
+
+
+def test_a_review_adds_no_second_plan_where_one_waits(asked):
+    review = [{"points": [{"kind": "wrong", "step": "n1", "text": "Height was asked for."}]}]
+    model = Answering(read=[FIRST, {**SECOND, "code": CODE}, SECOND], code=[WRITTEN], review=review)
+    engine, run = asked(model)
+    assert engine.view(run).report.doubts
+    (told,) = events(engine, run, "plan_revised")
+    assert engine.record(told.run).status == "awaiting_approval"
+    assert len(model.of("read")) == 2
 
 
 def test_killed_while_it_went_on_a_run_resumes_with_the_revised_plan(asked):
