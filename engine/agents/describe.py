@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile, Structure, TypeGuess
@@ -20,6 +20,10 @@ MEASURED = frozenset({"number", "count"})
 FEW = 6
 """So many names of samples are listed, and remarks of a column that is empty else."""
 MATRICES = frozenset({DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX})
+MOST_FEATURES = 60
+"""So many names of what a matrix measures are listed, where they are neither genes nor numbers with a letter."""
+MOST_FORMS = 3
+"""So many ways in which cells of a column are written are told."""
 MOST_NOTES = 3
 """So many remarks on the values of a column are told."""
 LONGEST = 60
@@ -76,9 +80,14 @@ def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
         yield f"{len(profile.sample_ids)} samples or cells{named}{more}."
     if profile.feature_kind or profile.organism:
         yield f"Features: {profile.feature_kind or 'unknown names'}, {profile.organism or 'organism unknown'}."
+    if levels and profile.feature_ids and not profile.feature_kind:  # known genes need no list
+        most = MOST_FEATURES if len({_written(name) for name in profile.feature_ids}) > 1 else FEW
+        more = "" if len(profile.feature_ids) <= most else ", ..."
+        yield f"Names of features: {', '.join(map(quoted, profile.feature_ids[:most]))}{more}."
     yield from (f"Rows: {line}" for line in _structure(profile.structure))
     for column in profile.column_profiles[:MOST_COLUMNS]:
-        yield f"- {quoted(column.name)}: {_column(column, levels=levels)}"
+        form = _form(column, profile.head.get(column.name, ()))
+        yield f"- {quoted(column.name)}: {_column(column, levels=levels)}{form}"
     if (more := len(profile.column_profiles) - MOST_COLUMNS) > 0:
         yield f"- and {more} further columns"
 
@@ -123,6 +132,19 @@ def _column(column: ColumnProfile, *, levels: bool) -> str:
     notes = column.notes if levels else [note.partition(" (")[0] for note in column.notes if " a limit (" in note]
     parts += [note.rstrip(".") for note in notes[:MOST_NOTES]]
     return "; ".join(parts)
+
+
+def _form(column: ColumnProfile, cells: Sequence[str]) -> str:
+    """Return how cells are written whose values are not listed (`9999-99-99`, `A99_A9`): digits are 9, letters A."""
+    if column.levels or column.minimum is not None or column.scale in MEASURED:
+        return ""
+    forms = dict.fromkeys(_written(cell) for cell in cells if cell)
+    shown = [form for form in forms if "9" in form and len(form) <= LONGEST][:MOST_FORMS]
+    return f"; written as {', '.join(map(quoted, shown))}" if shown else ""
+
+
+def _written(cell: str) -> str:
+    return re.sub(r"[^\W\d_]", "A", re.sub(r"\d", "9", cell))
 
 
 def _structure(structure: Structure) -> Iterator[str]:

@@ -20,7 +20,7 @@ from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.written import WRITTEN
 
 MOST_POINTS = 5
-MOST_CODE = 6000
+MOST_CODE = 12_000
 """So many characters of a step's code are shown."""
 MEETS = "A good answer meets: "
 """Begins the notes of a plan that say so."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 from growth_data import write_growth
 from scripted import Scripted
@@ -385,6 +386,35 @@ def test_tools_for_which_the_files_hold_nothing_are_not_shown(profile):
     plan()
     assert "sc_markers" not in models.asked[0]
     assert "correlation" in models.asked[0]
+
+
+def test_how_dates_and_names_are_written_is_told_without_one_of_them(tmp_path):
+    frame = pd.DataFrame({
+        "cow": [f"H{at % 9}-{at:03d}" for at in range(40)], "milk": [20 + at / 7 for at in range(40)],
+        "calved": [f"{1 + at % 28:02d}/{1 + at % 12:02d}/2022" for at in range(40)],
+    })  # fmt: skip
+    frame.to_csv(tmp_path / "cows.csv", index=False)
+    text = files_text([profile_file(tmp_path / "cows.csv")], levels=False)
+    assert 'written as "99/99/9999"' in text
+    assert 'written as "A9-999"' in text
+    assert "H3-003" not in text
+    assert "/2022" not in text
+
+
+def test_features_of_a_matrix_are_named_with_consent_unless_they_are_numbers(tmp_path):
+    acids = ["Citrulline", "Leucine", "Cholate", "Glucose", "Serine", "Proline", "Taurine", "Alanine"]
+    names = [f"{acid}{mark}" for mark in ("", " 13C", "-d3", " oxide", "-P") for acid in acids]
+    values = {f"s{at}": [1000.5 + 97 * at + 31.7 * (row * at % 13) for row in range(40)] for at in range(8)}
+    for column, shown in (
+        (names, {'"Citrulline"', '"Alanine-P"'}),
+        ([f"F{at:03d}" for at in range(40)], {'"F000"', "..."}),
+    ):
+        pd.DataFrame({"feature": column, **values}).to_csv(tmp_path / "areas.csv", index=False)
+        profile = profile_file(tmp_path / "areas.csv")
+        (line,) = [line for line in files_text([profile]).splitlines() if line.startswith("Names of features")]
+        assert all(name in line for name in shown)
+        assert "F039" not in line
+        assert "Names of features" not in files_text([profile], levels=False)
 
 
 def test_remarks_of_a_column_that_is_empty_else_are_told_with_consent_and_its_index_always(tmp_path):

@@ -143,7 +143,10 @@ def test_intervals_hold_true_differences_as_often_as_they_say():
 
 
 def test_limits_are_quantiles_of_what_is_averaged():
-    narrow, wide = SpreadPart(0.7, np.array([0.0, 1.0]), np.eye(2) * 0.1), SpreadPart(0.3, np.array([0.5, -1.0]), np.eye(2) * 4.0)
+    narrow, wide = (
+        SpreadPart(0.7, np.array([0.0, 1.0]), np.eye(2) * 0.1),
+        SpreadPart(0.3, np.array([0.5, -1.0]), np.eye(2) * 4.0),
+    )
     rating = replace(rate(2, [Contest(0, 1)]), mixed=(narrow, wide))
     random = np.random.default_rng(3)
     drawn = np.vstack(

@@ -28,7 +28,7 @@ def read_table(
     quote is a character like any other; `numbers` says for columns of text how their cells become numbers, with
     `decimal`, `thousands`, what to `remove` and which cells are `missing`; with `fill_down`, blanks in the first
     column mean the same as above; `same` gives for columns of text the cells that are another spelling of a level;
-    `beside` are other sheets of a workbook (see `with_sheets_beside`); of the cells `limits` (`<0.5`, `no tumour`), which are
+    `beside` are other sheets of a workbook (see `with_sheets_beside`); of the cells `limits` (`<0.5`, `np`), which are
     missing among numbers, a column `NAME as written` holds those of the column NAME.
     """
     import pandas as pd
@@ -140,7 +140,7 @@ def with_limits(frame, as_written, limits, numbers):
 def limits_of(read: Mapping[str, Any]) -> list[str]:
     """Return the cells that a way of reading takes for missing and that yet tell something.
 
-    They lie beyond a limit (`<0.5`, `> 100`, `<LOD`, `not detected`) or are words that are no known mark for "no value".
+    They lie beyond a limit (`<0.5`, `> 100`, `<LOD`, `bdl`) or are words that are no known mark for "no value".
     """
     na = read.get("na", ())
     listed = list(chain.from_iterable(na.values())) if isinstance(na, Mapping) else list(na)
