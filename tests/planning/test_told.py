@@ -358,3 +358,22 @@ def test_times_to_an_event_that_is_computed_first_are_survival_data(tmp_path, ro
     nameless = goal.model_copy(update={"params": {"time": "day_end", "event": "no_such"}})
     with pytest.raises(PlanError):
         planner.plan_told("Do mice on TRX live longer?", [profile], ToldPlan(goals=[nameless]))
+
+
+def test_a_change_from_a_subjects_first_visit_is_computed_of_all_rows_before_rows_are_kept(tmp_path):
+    rows = [
+        (f"m{m}_d{day}", "drug" if m % 2 else "veh", day, 20 + m + day / (3 + m % 2))
+        for m in range(16)
+        for day in (0, 7)
+    ]
+    pd.DataFrame(rows, columns=["id", "arm", "day", "weight"]).to_csv(tmp_path / "mice.csv", index=False)
+    columns = [
+        ToldColumn(name="mouse", formula="part(id, '_', 1)"),
+        ToldColumn(name="gain", formula="weight - mean_of(weight, day == 0, mouse)"),
+    ]
+    params = {"value": "gain", "group": "arm", "treated": "drug", "control": "veh"}
+    goal = ToldGoal(tool="compare_groups", params=params, rows=[ToldRows(column="day", values=[7])])
+    told = ToldPlan(goals=[goal], columns=columns)
+    plan = Planner(builtin_tools()).plan_told("Did they gain more?", [profile_file(tmp_path / "mice.csv")], told).plan
+    assert [node.tool for node in plan.order()][:3] == ["derive_column", "filter_rows", "compare_groups"]
+    assert plan.order()[0].params["expression"] == "weight - mean_of(weight, day == 0, (part(id, '_', 1)))"

@@ -26,6 +26,52 @@ def expression_names(text, columns):
     return "".join(parts), names
 
 
+def of_rows(name, arguments, text):
+    """Return for each row what the rows give that meet a condition and agree with it in columns.
+
+    `mean_of(weight, day == 0, mouse)` is the mean weight at day 0 of the row's own mouse, `count_of(dead, cage)` how
+    many of its cage are dead. Where no such row has a value the result is missing; a count is 0.
+    """
+    import pandas as pd
+
+    counts = name == "count_of"
+    values, (condition, *by) = (None, arguments) if counts else (arguments[0], arguments[1:])
+    if not isinstance(condition, pd.Series) or str(condition.dtype) not in ("bool", "boolean"):
+        raise ValueError(f"{name} in {text!r} needs a condition that names a column, such as day == 0.")
+    if not all(isinstance(column, pd.Series) for column in by):
+        raise ValueError(f"{name} in {text!r} takes columns after the condition: those in which rows agree.")
+    chosen = condition.fillna(False).astype(bool)
+    if counts:
+        numbers = chosen.astype(float)
+    elif isinstance(values, pd.Series) and pd.api.types.is_numeric_dtype(values) and values.dtype != "boolean":
+        numbers = values.astype(float).where(chosen)
+    else:
+        raise ValueError(f"{name} in {text!r} needs a column of numbers first.")
+    keys = [column.reset_index(drop=True).rename(at) for at, column in enumerate(by)]
+    grouped = numbers.reset_index(drop=True).groupby(keys or [pd.Series(0, range(len(numbers)))], dropna=True)
+    least = {"min_count": 0 if counts else 1} if name in ("count_of", "sum_of") else {}
+    found = grouped.transform("sum" if counts else name.removesuffix("_of"), **least)
+    return found.set_axis(numbers.index)
+
+
+def of_text(name, arguments, text):
+    """Return a piece of texts (`part(sample, '_', 1)`, from the end with -1), or the one number in each."""
+    import pandas as pd
+
+    column = pd.Series(arguments[0]).astype("string").str.removesuffix(".0")
+    if name == "number":
+        found = column.str.findall(r"[-+]?\d+(?:[.,]\d+)?(?:[eE][-+]?\d+)?")
+        single = found.map(lambda every: every[0].replace(",", ".") if len(every) == 1 else None, na_action="ignore")
+        return pd.to_numeric(single.astype(object), errors="coerce").astype(float)
+    separator, which = arguments[1:]
+    if not isinstance(separator, str) or not separator or not isinstance(which, float) or which == 0:
+        raise ValueError(
+            f"part in {text!r} takes a column, a text in quotes that separates, and a number from 1 or -1."
+        )
+    at = int(which) - 1 if which > 0 else int(which)
+    return column.str.split(separator, regex=False).str.get(at).str.strip().astype(object)
+
+
 def apply_function(name, arguments, text):
     """Return a function of a column: numeric ones on numbers, text ones on text, is_missing on both."""
     import numpy as np
@@ -34,6 +80,7 @@ def apply_function(name, arguments, text):
     numeric = {"log2": np.log2, "log10": np.log10, "log": np.log, "ln": np.log, "sqrt": np.sqrt, "abs": np.abs,
                "exp": np.exp, "round": np.round, "floor": np.floor, "ceil": np.ceil, "log1p": np.log1p}  # fmt: skip
     textual = ("contains", "startswith", "endswith")
+    group_names = ("mean_of", "median_of", "sum_of", "min_of", "max_of", "count_of")
     index = next((part.index for part in arguments if isinstance(part, pd.Series)), None)
 
     def as_column(value, name):
@@ -58,6 +105,10 @@ def apply_function(name, arguments, text):
         first, second = (as_column(part, "").astype("string").str.removesuffix(".0") for part in arguments[:2])
         between = arguments[2] if len(arguments) == 3 else " / "
         return (first + between + second).astype(object).rename("join")
+    if name in group_names and len(arguments) > (name != "count_of"):
+        return of_rows(name, arguments, text)
+    if (name, len(arguments)) in (("part", 3), ("number", 1)) and index is not None:
+        return of_text(name, arguments, text)
     if name in numeric and len(arguments) == 1:
         values = arguments[0]
         if not isinstance(values, float | int) and not pd.api.types.is_numeric_dtype(values):
@@ -69,6 +120,10 @@ def apply_function(name, arguments, text):
         **dict.fromkeys(textual, "a column and a text in quotes"),
         "if_else": "a condition and two values or columns",
         "join": "two columns, or a column and a text in quotes, and as third what stands between them (' / ')",
+        "part": "a column, a text in quotes that separates pieces, and which piece (1, or -1 for the last)",
+        "number": "a column of texts with one number each",
+        **dict.fromkeys(group_names[:-1], "a column, a condition, and the columns in which rows agree"),
+        "count_of": "a condition, and the columns in which rows agree",
         "days_between": "two columns of dates, or a column and a date in quotes such as '2021-03-31'",
     }
     if name in takes:
@@ -234,6 +289,6 @@ def evaluate_expression(text, table):
         raise ValueError(f"{text!r} cannot be read as an expression.{hint}") from None
 
 
-EVALUATOR = (date_values, days_between, expression_names, apply_function, compare_values, is_member, calculate,
-             evaluate_node, evaluate_logic, evaluate_expression)  # fmt: skip
+EVALUATOR = (date_values, days_between, expression_names, of_rows, of_text, apply_function, compare_values, is_member,
+             calculate, evaluate_node, evaluate_logic, evaluate_expression)  # fmt: skip
 """What a tool needs that evaluates an expression."""

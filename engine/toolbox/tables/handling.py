@@ -263,7 +263,9 @@ def filter_rows(
     outputs={"derived": "table: the table with the new column last"},
     params={
         "name": param("Name of the new column", role='new_name'),
-        "expression": param("The formula; column names with blanks in `back quotes`", role='formula'),
+        "expression": param("The formula; column names with blanks in `back quotes`. part(sample, '_', 1) takes a "
+                            "piece of a text, number(dose) its number; signal / mean_of(signal, drug == 'DMSO', plate) "
+                            "divides by the mean of those rows of the row's own plate", role='formula'),
     },
     checks=("tables_not_empty", "findings_match_tables"),
     keywords=("calculate", "compute", "new column", "ratio", "log transform", "log2", "formula", "normalise",

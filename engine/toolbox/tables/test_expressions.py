@@ -1,0 +1,76 @@
+"""Formulas: what other rows say and pieces of texts, against pandas and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.toolbox.tables.expressions import evaluate_expression
+
+TABLE = pd.DataFrame({
+    "plate": ["p1", "p1", "p1", "p2", "p2", None], "drug": ["DMSO", "DMSO", "a", "DMSO", "a", "DMSO"],
+    "signal": [10.0, np.nan, 30.0, 4.0, 2.0, 8.0], "sample": ["K1_d0_2", "K1_d7_2", "K2_d0", "x", None, "K3_d0_5,5"],
+}, index=[5, 3, 9, 1, 0, 7])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("signal / mean_of(signal, drug == 'DMSO', plate)", [1, np.nan, 3, 1, 0.5, np.nan]),
+        ("mean_of(signal, drug == 'DMSO')", [22 / 3] * 6),
+        ("count_of(drug == 'DMSO', plate)", [2, 2, 2, 1, 1, np.nan]),
+        ("count_of(drug == 'b', plate)", [0, 0, 0, 0, 0, np.nan]),
+        ("sum_of(signal, drug == 'b', plate)", [np.nan] * 6),
+        ("max_of(signal, not is_missing(drug), plate, drug)", [10, 10, 30, 4, 2, np.nan]),
+        ("signal - median_of(signal, drug == 'DMSO' and signal > 5)", [1, np.nan, 21, -5, -7, -1]),
+        ("number(part(sample, '_', 2))", [0, 7, 0, np.nan, np.nan, 0]),
+        ("number(part(sample, '_', -1))", [2, 2, 0, np.nan, np.nan, 5.5]),
+        ("number(sample)", [np.nan] * 6),
+    ],
+)
+def test_numbers_of_other_rows_and_in_texts(formula, expected):
+    found = evaluate_expression(formula, TABLE)
+    assert found.index.tolist() == TABLE.index.tolist()
+    assert found.tolist() == pytest.approx(expected, nan_ok=True)
+
+
+def test_pieces_of_texts():
+    assert evaluate_expression("part(sample, '_', 1)", TABLE).fillna("").tolist() == ["K1", "K1", "K2", "x", "", "K3"]
+    assert evaluate_expression("part(sample, '_', 3) == '2'", TABLE).fillna(value=False).tolist() == [
+        True, True, False, False, False, False,
+    ]  # fmt: skip
+    assert evaluate_expression("part(code, '0', 1)", pd.DataFrame({"code": [10, 20]})).tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        ("mean_of(signal)", "takes a column, a condition"),
+        ("mean_of(signal, plate)", "needs a condition"),
+        ("mean_of(drug, signal > 1, plate)", "needs a column of numbers"),
+        ("mean_of(signal, signal > 1, 'plate')", "takes columns after the condition"),
+        ("count_of(drug)", "needs a condition"),
+        ("part(sample, '', 1)", "takes a column, a text in quotes"),
+        ("part(sample, '_', 0)", "takes a column, a text in quotes"),
+        ("part(sample)", "takes a column, a text in quotes"),
+        ("number('5')", "takes a column of texts"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(formula, says):
+    with pytest.raises(ValueError, match=says):
+        evaluate_expression(formula, TABLE)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.floats(-1e6, 1e6)), min_size=1, max_size=30),
+    st.sampled_from(["mean", "median", "sum", "min", "max"]),
+)
+def test_the_same_as_each_group_by_itself(rows, how):
+    table = pd.DataFrame(rows, columns=["group", "chosen", "value"])
+    found = evaluate_expression(f"{how}_of(value, chosen == True, group)", table)
+    for at, group in enumerate(table["group"]):
+        own = table.loc[(table["group"] == group) & table["chosen"], "value"]
+        assert found[at] == pytest.approx(getattr(own, how)() if len(own) else np.nan, nan_ok=True)
