@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from engine.domain.findings import Finding
 
 _NUMBER = re.compile(r"(?<![\w.])[-−+]?(?:[1-9]\d{0,2}(?:[,\u202f ]\d{3})+(?!\d)|\d+)(?:[.,]\d+)?(?:[eE][-−+]?\d+)?")
-_NAME = re.compile(r"\w*(?:\d[A-Za-z]|[A-Za-z]\d)[\w-]*")
+_NAME = re.compile(r"(?<![\w.,])(?!\d+[eE][-−+]?\d)\w*(?:\d[A-Za-z]|[A-Za-z]\d)[\w-]*")
 """A word of letters and digits: a name (`13C6-Glucose`, `D21`), if it stands so elsewhere."""
 _SMALL_WORDS = 2.0
 """Whole numbers up to this are also words: `one of the two groups`."""

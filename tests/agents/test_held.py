@@ -26,6 +26,7 @@ FINDING = Finding(
         "12345 cells, that is 12,345.",
         "1,5 mehr (0,85 bis 2,11).",
         "Of 40 plants, 20 in each of the 2 groups.",
+        "They differ (one-way ANOVA of logarithms, p = 3.61e-5), 20 pairs; p = 4e-05.",
         "IL6 and HSP90 stay out of it, as does n1.",
         "1.5 lower, as -1.48.",
         "1,4834 mehr (0,8512 bis 2,1156).",
