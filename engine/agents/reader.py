@@ -227,7 +227,7 @@ class QuestionReader:
         fixed = {
             "question": question,
             "before": _before(before),
-            "files": files_text(profiles, levels=self.levels),
+            "files": self._files(profiles),
             "doubts": "\n".join(doubts),
         }
         issues = list(known)
@@ -244,7 +244,7 @@ class QuestionReader:
                 if read.value.sheets:
                     profiles = of_told_sheets(profiles, read.value.sheets)
                     sheets |= read.value.sheets
-                    able, fixed["files"] = self.planner.able(profiles), files_text(profiles, levels=self.levels)
+                    able, fixed["files"] = self.planner.able(profiles), self._files(profiles)
                 if only_looks:
                     issues = [*known, *self._show(read.value.see, shown)]
                     continue
@@ -284,6 +284,10 @@ class QuestionReader:
         known = [f"{REVISE}\nThe plan that ran:\n{tools}", *(why if self.levels else map(without_values, why))]
         made = self.plan(ran.question, profiles, near, run_id=run_id, known=known)
         return self._with_turned_sides(made, ran)
+
+    def _files(self, profiles: list[Profile]) -> str:
+        told = files_text(profiles, levels=self.levels), self.planner.told_together(profiles)
+        return "\n\n".join(filter(None, told))
 
     def _show(self, names: Sequence[str], shown: list[ToolSpec]) -> list[str]:
         """Add tools to those that are shown; return what is wrong with the names that add none."""

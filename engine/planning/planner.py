@@ -50,10 +50,11 @@ from engine.planning.followups.words import takes_back
 from engine.planning.formulas.first_end import with_first_end
 from engine.planning.formulas.sides import with_sides
 from engine.planning.formulas.views import with_list_as_set, with_spans, with_subjects
-from engine.planning.making.assemble import Assembler
+from engine.planning.making.assemble import Assembler, Making
 from engine.planning.making.builder import StepBuilder
 from engine.planning.making.finish import PlanProposal, doubts_of, finished
 from engine.planning.making.joined import joined, joins, joins_first, on_the_joined, one_lists_the_other, spans
+from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
 from engine.planning.reading.declared import mark_told, with_missing
@@ -192,6 +193,11 @@ class Planner:
 
         return lambda spec: all(port.optional or has(port.type) for port in spec.inputs)
 
+    def told_together(self, profiles: list[Profile]) -> str:
+        """Return what table two files make that belong together though no column says so, "" where there is none."""
+        plate = plate_of(Data.of(profiles))
+        return plate.told if plate is not None else ""
+
     def suggest(self, profiles: list[Profile], previous: TaskDag | None = None, *, wanted: int = 3) -> list[str]:
         """Return questions that these files (and the plan before) let plan as they stand: nothing is asked, nothing left out."""
         data = Data.of(profiles)
@@ -251,6 +257,8 @@ class Planner:
         plan_it = functools.partial(self._planned, profiles, found, question, analysis, chosen)
         if len(profiles) != 2 or len((data := self._data(profiles)).sheets) != len(profiles):
             return plan_it()
+        if (plate := plate_of(data)) is not None:
+            return plan_it(both=functools.partial(unfolded, self._catalogue, plate))
         try:
             plan = plan_it()
         except PlanError:
@@ -270,19 +278,19 @@ class Planner:
         """Return the plan on two files joined, None where they do not belong together or none can be made."""
         if (both := one_lists_the_other(data)) is not None:
             with contextlib.suppress(PlanError):
-                return plan_it(both=both)
+                return plan_it(both=functools.partial(joined, self._catalogue, *both))
         return None
 
     def _planned(
         self, profiles: list[Profile], found: ToolSearch | None, question: str, analysis: str, chosen: Choices,
-        both: tuple[Data, list[str]] | None = None,
+        both: Callable[[Making], tuple[Reading, Data]] | None = None,
     ) -> PlanProposal:  # fmt: skip
-        """Plan a question, on `both` files joined on a column of each where these are given."""
+        """Plan a question, on the table that a step makes of `both` files where what plans this step is given."""
         catalogue, assembler = self._catalogue, self._assembler
         reading, data, profiles = self._read(question, profiles, chosen)
         made = assembler.begin(reading, data, functools.partial(near, reading, data, catalogue.embed))
         if both is not None:
-            reading, data = joined(catalogue, *both, made)
+            reading, data = both(made)
             reading.chosen = chosen
         every = catalogue.candidates(reading, data)
         if not profiles:

@@ -185,11 +185,11 @@ def deduplicate(sentences: list[str]) -> list[str]:
     seen: set[str] = set()
     for sentence in sentences:
         text = " ".join(sentence.split())
-        bare = _comparable(text.partition(": ")[2]) if ": " in text else _comparable(text)
-        whole = _comparable(text)
-        if not text or whole in seen or bare in seen:
+        parts = text.split(": ")
+        known = {_comparable(": ".join(parts[at:])) for at in range(len(parts))}
+        if not text or known & seen:
             continue
-        seen.add(whole)
+        seen.add(_comparable(text))
         kept.append(text)
     return kept
 

@@ -377,3 +377,32 @@ def test_a_change_from_a_subjects_first_visit_is_computed_of_all_rows_before_row
     plan = Planner(builtin_tools()).plan_told("Did they gain more?", [profile_file(tmp_path / "mice.csv")], told).plan
     assert [node.tool for node in plan.order()][:3] == ["derive_column", "filter_rows", "compare_groups"]
     assert plan.order()[0].params["expression"] == "weight - mean_of(weight, day == 0, (part(id, '_', 1)))"
+
+
+def test_rows_of_one_visit_are_independent_though_not_everybody_came_to_all(tmp_path):
+    random = np.random.default_rng(3)
+    visits = [
+        (f"P{p:02d}", visit, f"{1 + p % 28:02d}.0{1 + at}.2022")
+        for p in range(40)
+        for at, visit in enumerate(("V0", "V3", "V6"))
+        if at == 0 or (p + at) % 5
+    ]
+    frame = pd.DataFrame(visits, columns=["patient", "visit", "date"]).assign(hba1c=random.normal(7, 1, len(visits)))
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    listed = pd.DataFrame(
+        {
+            "patient": [f"P{p:02d}" for p in range(40)],
+            "type": [1 + p % 2 for p in range(40)],
+            "age": random.integers(20, 80, 40),
+        }
+    )
+    listed.to_csv(tmp_path / "patients.csv", index=False)
+    profiles = [profile_file(tmp_path / "visits.csv"), profile_file(tmp_path / "patients.csv")]
+    goal = ToldGoal(tool="linear_regression", params={"outcome": "hba1c", "predictors": ["type", "age"], "categorical": ["type"]},
+                    rows=[ToldRows(column="visit", values=["V0"])])  # fmt: skip
+    planner = Planner(builtin_tools())
+    plan = planner.plan_told("Is it higher in type 1 at the beginning?", profiles, ToldPlan(goals=[goal])).plan
+    assert [node.tool for node in plan.order()] == ["join_tables", "filter_rows", "linear_regression"]
+    both = goal.model_copy(update={"rows": [ToldRows(column="visit", values=["V0", "V3"])]})
+    with pytest.raises(PlanError, match="independent"):
+        planner.plan_told("Is it higher in type 1 at the beginning?", profiles, ToldPlan(goals=[both]))

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Repeated
 from engine.planning.binding.bound import Bound
+from engine.planning.binding.rows import condition
 from engine.planning.reading.contrast import control_of
 from engine.planning.reading.reading import Reading
-from engine.planning.tables.sheets import is_group, is_id
+from engine.planning.tables.sheets import Data, is_group, is_id
+from engine.toolbox.tables.expressions import evaluate_expression
 
 Condition = Callable[[Bound, Reading], bool]
 CONDITIONS: dict[str, Condition] = {}
@@ -67,10 +70,24 @@ def repetition(bound: Bound) -> Repeated | None:
             continue
         if set(item.within) & one_occasion and len(item.within) == 1:
             continue
-        if item.subject in one_occasion:
+        if item.subject in one_occasion or (bound.rows and _once_each(item.subject, bound)):
             continue
         return item
     return None
+
+
+def _once_each(subject: str, bound: Bound) -> bool:
+    """Say whether each subject has one of the rows that are kept."""
+    sheet = bound.sheet
+    frame = sheet.frame() if sheet is not None else None
+    if sheet is None or frame is None or subject not in frame:
+        return False
+    try:
+        kept: Any = evaluate_expression(condition(bound.rows, Data([sheet])), frame)
+    except ValueError:  # a condition that no row can be held against says nothing
+        return False
+    own = frame.loc[kept.fillna(False).astype(bool), subject].dropna()
+    return len(own) > 0 and own.is_unique
 
 
 def _told_subject(bound: Bound) -> str:

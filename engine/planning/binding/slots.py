@@ -154,6 +154,11 @@ def _over(column: ColumnProfile, sheet: Sheet) -> float:
     return 0.7 if column.scale == "ordered" else 0.6 if is_number(column) else 0.3 if is_group(column) else 0.0
 
 
+def _clock(column: ColumnProfile, sheet: Sheet) -> float:
+    """Return how well a column holds the times along which something grows: no dose is one."""
+    return 0.0 if column.name in sheet.structure.doses else _over(column, sheet)
+
+
 def _within(column: ColumnProfile, sheet: Sheet) -> float:
     varies = {name for item in sheet.structure.repeated for name in item.within}
     return (1.0 if column.name in varies else 0.25) if is_group(column) or column.name in sheet.structure.times else 0.0
@@ -236,6 +241,7 @@ SLOTS: dict[str, Slot] = {
     "y": Slot(_any_number, _OUTCOME, _parts("cause", "over", "by")),
     "x": Slot(_any_number, _parts("cause", "over"), _OUTCOME),
     "over": Slot(_over, _parts("over", "cause"), _OUTCOME, natural=lambda s: [*s.structure.times, *s.structure.doses]),
+    "clock": Slot(_clock, _parts("over", "cause"), _OUTCOME, natural=lambda s: s.structure.times),
     "outcome": Slot(_binary, _OUTCOME, _CAUSE | _HELD),
     "count": Slot(_count, _OUTCOME, _CAUSE, only=True),
     "group": Slot(_group, _CAUSE, _OUTCOME | _HELD | _SUBJECT, only=True),
@@ -278,6 +284,7 @@ SLOTS: dict[str, Slot] = {
     "gene": Slot(_role("gene")),
     "p_value": Slot(_p_value, only=True),
     "id": Slot(_key),
+    "well": Slot(_key),
     "anything": Slot(_anything, _OUTCOME, _CAUSE),
     "measures": Slot(_any_number, _OUTCOME, _CAUSE),
     "wide": Slot(

@@ -111,7 +111,11 @@ def joined(catalogue: Catalogue, data: Data, keys: list[str], made: Making) -> t
 
 def _seen_joined(catalogue: Catalogue, data: Data, keys: list[str], step: str, made: Making) -> tuple[Reading, Data]:
     """Let a plan go on from the table that a step makes of two files; returns the question as read on it, and that."""
-    data = with_joined(data, keys, step)
+    return seen_made(catalogue, with_joined(data, keys, step), made)
+
+
+def seen_made(catalogue: Catalogue, data: Data, made: Making) -> tuple[Reading, Data]:
+    """Let a plan go on from a table that a step makes; returns the question as read on it, and that."""
     reading = catalogue.read(made.reading.question, data)
     made.reading, made.data, made.builder.data = reading, data, data
     made.near = functools.partial(near, reading, data, catalogue.embed)

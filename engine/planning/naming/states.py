@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import LIKELY, NO, YES, ColumnMention
+from engine.text.names import name_parts
 from engine.text.negation import NEGATORS
 from engine.text.numbers import as_number
 from engine.text.tokens import Token
@@ -84,11 +85,30 @@ _NOT_GIVEN = re.compile(
 
 
 def _nothing_given(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
-    """Return `unsprayed` and `untreated` as the zero of the only dose, where no level is called so."""
-    zeros = [(c.name, v) for c in columns if c.role("dose") >= LIKELY for v in c.levels if as_number(v) == 0]
-    here = [at for at, word in enumerate(words) if _NOT_GIVEN.fullmatch(word.text)]
+    """Return `unsprayed`, `untreated` and `no drug` as the zero of the only dose, where no level is called so."""
+    zeros = [(c.name, v) for c in columns if c.role("dose") >= LIKELY or _GIVEN & _parts(c)
+             for v in c.levels if as_number(v) == 0 and c.scale == "ordered"]  # fmt: skip
+    if len(zeros) != 1:
+        return []
     called = {level.lower() for column in columns for level in column.levels}
-    return [ColumnMention(*zeros[0], at, at, 0.9) for at in here if len(zeros) == 1 and words[at].text not in called]
+    given = _GIVEN.union(*(_parts(c) for c in columns if c.name == zeros[0][0]))
+    found = [(at, at) for at, word in enumerate(words) if _NOT_GIVEN.fullmatch(word.text) and word.text not in called]
+    for at, word in enumerate(words[:-1]):
+        last = at + 1 + (words[at + 1].text in ("any", "the"))
+        if word.text in _NONE and last < len(words) and words[last].text in given and word.text not in called:
+            found.append((at, last))
+    return [ColumnMention(*zeros[0], first, last, 0.9) for first, last in found]
+
+
+def _parts(column: ColumnProfile) -> set[str]:
+    return {part.lower() for part in name_parts(column.name)}
+
+
+_NONE = frozenset("no without ohne kein keine sin sans".split())
+_GIVEN = frozenset(
+    "drug drugs antibiotic antibiotics compound dose treatment inhibitor toxin fertiliser fertilizer".split()
+)
+"""What stands for whatever was given in doses; so does a part of the name of their column."""
 
 
 def undosed(

@@ -16,6 +16,7 @@ from engine.errors import PlanError
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.making.assemble import Making
 from engine.planning.making.joined import joined, one_lists_the_other
+from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.tables.sheets import Data, Sheet
 from engine.planning.told.computed import named_in, with_columns
 from engine.planning.told.goals import ToldGoal, ToldPlan
@@ -30,21 +31,27 @@ def seen_by(told: ToldPlan, data: Data, catalogue: Catalogue, made: Making) -> t
     """
     formulas = {column.name: column.formula for column in told.columns}
     pairs, issues = list[tuple[Sheet, Sheet] | None](), list[str]()
+    plate = plate_of(data)
     for goal in told.goals:
-        names = _of_files({*_named(goal, catalogue)}, formulas, data)
-        pairs.append(pair := _both(names, data))
-        if pair and one_lists_the_other(Data([*pair])) is None:
+        named = {*_named(goal, catalogue)}
+        names = _of_files(named, formulas, data)
+        of_layout = plate is not None and any(n == plate.value or plate.layout.column(n) for n in (*named, *names))
+        pairs.append(pair := (plate.plate, plate.layout) if plate and of_layout else _both(names, data))
+        if pair and plate is None and one_lists_the_other(Data([*pair])) is None:
             issues.append(_apart(goal, names, pair))
     if issues:
         raise PlanError(issues[0], details={"issues": issues})
-    alone = [column for column in told.columns if not _both(_of_files({column.name}, formulas, data), data)]
+    apart = {plate.value, *(c.name for c in plate.layout.columns)} if plate else set[str]()
+    alone = [
+        column for column in told.columns
+        if not _both(_of_files({column.name}, formulas, data), data) and not apart & {*named_in(column.formula)}
+    ]  # fmt: skip
     files = _serving(with_columns(data, alone), told.goals, catalogue)
     tables = dict[str, Data]()
     for first, second in {_key(pair): pair for pair in pairs if pair}.values():
-        lists = one_lists_the_other(Data([first, second]))
-        assert lists is not None
-        reading = made.reading
-        _, table = joined(catalogue, *lists, made)
+        reading, both = made.reading, Data([first, second])
+        lists = one_lists_the_other(both)
+        _, table = unfolded(catalogue, plate, made) if plate else joined(catalogue, *(lists or (both, [])), made)
         made.reading = reading
         here = [c for c in told.columns if all(map(table.column, _of_files({c.name}, formulas, data)))]
         tables[_key((first, second))] = _serving(with_columns(table, here), told.goals, catalogue)

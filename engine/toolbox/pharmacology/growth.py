@@ -68,6 +68,20 @@ def steepest_log_growth(t, y, points):
     return float(rate), float(intercept), float(t[first]), float(t[stop - 1]), stop - first, r2
 
 
+def above_noise(y, points):
+    """Return which readings stand out of the noise that low readings have: at least five times its standard deviation.
+
+    The logarithm of a reading near the medium's is mostly noise, and the steepest stretch of noise is steep. The noise
+    is that of second differences of the lowest third, which a straight or slowly bending course does not have.
+    """
+    import numpy as np
+
+    middle = (y[:-2] + y[1:-1] + y[2:]) / 3
+    bends = np.abs(y[:-2] - 2 * y[1:-1] + y[2:])[middle <= np.quantile(middle, 1 / 3)]
+    kept = y >= 5 * np.median(bends) / (0.6745 * np.sqrt(6))
+    return kept if kept.sum() >= points else np.ones(len(y), dtype=bool)
+
+
 def fit_growth(t, y, method, points):
     """Return the row of one culture: rate, doubling time, lag, plateau and how they were found."""
     import numpy as np
@@ -119,7 +133,8 @@ def fit_growth(t, y, method, points):
             "intercept": float(fit["theta"][0]),
         }
     else:
-        rate, intercept, first, last, used, r2 = steepest_log_growth(t, y, points)
+        kept = above_noise(y, points)
+        rate, intercept, first, last, used, r2 = steepest_log_growth(t[kept], y[kept], points)
         late = y[t > last]
         flat = (
             len(late) > 2
@@ -131,6 +146,7 @@ def fit_growth(t, y, method, points):
             "from": first,
             "to": last,
             "points": used,
+            "faint": int((~kept).sum()),
             "r2": r2,
             "intercept": intercept,
             "lag": max(0.0, (np.log(row["start"]) - intercept) / rate - t[0]) if rate > 0 else np.nan,
@@ -183,8 +199,16 @@ def time_words(time, time_unit):
     },
     optional_outputs=("comparisons",),
     params={
-        "time": param("Column of times", kind="column", of="table", role="over"),
-        "density": param("Column of densities (OD, cells)", kind="column", of="table", role="measure", needed=True),
+        "time": param("Column of times", kind="column", of="table", role="clock"),
+        "density": param(
+            "Column of densities (OD, cells)",
+            kind="column",
+            of="table",
+            role="measure",
+            needed=True,
+            called=r"(.* )?(o ?d ?\d*|density|abs(orbance)?|turbidity|cells?|counts?|cfu|confluen\w+|biomass|weight|"
+            r"length|size|height|volume|fluorescence|rfu|readings?|signal)( .*)?",
+        ),
         "wells": param(
             "Columns of densities, one a culture, when the table is wide",
             kind="columns",
@@ -239,7 +263,16 @@ def time_words(time, time_unit):
     seconds=3.0,
     example="How fast do the mutants grow, and how long is their lag?",
     next_steps=(NextStep(text="Look at the curve of every culture: air bubbles and condensation look like growth."),),
-    helpers=(*CURVE_HELPERS, time_words, growth_rows, without_medium, steepest_log_growth, fit_growth, *GROWTH_HELPERS),
+    helpers=(
+        *CURVE_HELPERS,
+        time_words,
+        growth_rows,
+        without_medium,
+        steepest_log_growth,
+        above_noise,
+        fit_growth,
+        *GROWTH_HELPERS,
+    ),
     answers=["growth_rate"],
     shows={
         "rates": ["group", "cultures", "rate", "lower_95", "upper_95", "doubling_time", "lag", "plateau"],
@@ -317,6 +350,8 @@ def growth_rate(
             )
         )
     cultures = pd.DataFrame(rows)
+    if method == "steepest" and (faint := int(cultures.pop("faint").sum())):
+        warnings.append(f"{faint} readings lie within the noise of low readings; no stretch was sought in them.")
     order = order_levels(cultures["group"].tolist())
     cultures = cultures.sort_values("group", key=lambda c: c.map(order.index), kind="stable").reset_index(drop=True)
     rates = group_rates(cultures)

@@ -67,6 +67,15 @@ def test_an_exact_culture_gives_its_rate_lag_and_plateau():
     assert row["plateau"] == pytest.approx(1.2)
 
 
+def test_noise_near_the_medium_is_not_the_steepest_stretch():
+    random = np.random.default_rng(4)
+    od = np.minimum(0.001 * np.exp(0.5 * HOURS), 1.0) + random.normal(0, 0.004, len(HOURS))
+    result = growth_rate(pd.DataFrame({"hours": HOURS, "od": od}), time="hours", density="od")
+    assert result["wells"]["rate"].iloc[0] == pytest.approx(0.5, rel=0.08)
+    assert result["wells"]["from"].iloc[0] >= 4
+    assert any("within the noise" in text for text in result["warnings"])
+
+
 def test_one_exponential_is_the_line_of_logs():
     table = plate(((("wt", 0.3), 1),), noise=0.05).query("hours >= 3 and OD600 < 1")
     row = growth_rate(table, time="hours", density="OD600", method="exponential")["wells"].iloc[0]
