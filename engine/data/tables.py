@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from engine.data.catalogue import KINDS
-from engine.data.columns.column import MAX_COLUMNS, Cleaned, clean, profile_column, row_numbers, whole_again
+from engine.data.columns.column import MAX_COLUMNS, NOT_YET, Cleaned, clean, profile_column, row_numbers, whole_again
 from engine.data.columns.genes import identify
 from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, called_missing, with_legend
 from engine.data.found import TableFound
@@ -178,6 +178,8 @@ def _tell_cells(table: TableFound, cleaned: Cleaned) -> None:
         )
         for column in table.column_profiles
     ]
+    slips = [(c.name, note) for c in table.column_profiles if c.kind == "date" for note in c.notes if NOT_YET in note]
+    table.warnings += [f"{table.name}: column {name!r}: {note}" for name, note in slips]
 
 
 def _keep_legend(table: TableFound, frame: Frame) -> None:

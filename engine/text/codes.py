@@ -106,6 +106,8 @@ def reworded(text: str, known: Meanings) -> str:
             more = match["more"] or ""
             if more in known[name].values():
                 return match[0]  # in words already
+            if match["codes"] in ("A", "I") and ":" in match["sign"] and _PROSE.match(match.string, match.end()):
+                return match[0]  # `arm: A change was seen` begins a sentence
             said = re.sub(codes, lambda code: in_words(code[0], known[name], more), match["codes"])
             return f"{without_key(name)}{match['quote']}{match['sign']}{said}"
 
@@ -113,6 +115,9 @@ def reworded(text: str, known: Meanings) -> str:
         if without_key(name) != name:
             text = text.replace(name, without_key(name))
     return text
+
+
+_PROSE = re.compile(r" [a-z]")
 
 
 # ==== names of columns ====

@@ -661,3 +661,19 @@ def test_the_reader_of_gene_lists_knows_headers_of_the_schema(header: str, tmp_p
     path = make.write(tmp_path / "g.txt", f"{header}\nTP53\nMYC\n")
     assert catalogue.KINDS[DataType.GENE_LIST].schema.field("gene").called(header)
     assert read_gene_list(str(path)) == ["TP53", "MYC"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_a_date_of_a_year_that_has_not_come_is_told(tmp_path, ending):
+    days = [f"{1 + at % 28:02d}/{1 + at % 12:02d}/20{16 + at % 8}" for at in range(60)]
+    path, texts = tmp_path / f"lochs.{ending}", {"date": [*days[:-1], "04/05/2117"], "depth": range(60)}
+    frame = pd.DataFrame(texts)
+    if ending == "xlsx":
+        frame["date"] = pd.to_datetime(frame["date"], dayfirst=True)
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False)
+    profile = profile_file(path)
+    (column,) = [column for column in profile.column_profiles if column.name == "date"]
+    assert column.notes == ["Dates of 2016 to 2117.", "1 date of a year that has not come (2117): a slip?"]
+    assert any("'date': 1 date of a year that has not come" in text for text in profile.warnings)

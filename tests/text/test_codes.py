@@ -103,3 +103,11 @@ def test_what_follows_a_code_in_parentheses_goes_into_its_own() -> None:
     known = {"Feed (1=std, 2=new)": {"1": "std", "2": "new"}}
     said = reworded("Weight is higher in Feed (1=std, 2=new) 2 (32.4) than in Feed (1=std, 2=new) 1 (30.2).", known)
     assert said == "Weight is higher in Feed new (2; 32.4) than in Feed std (1; 30.2)."
+
+
+def test_an_article_after_the_name_of_a_column_is_no_code():
+    known = {"arm": {"A": "placebo", "B": "metformin"}}
+    text = "Changes in the metformin arm: A change of 2 was seen; arm: A, arm A against arm B."
+    assert reworded(text, known) == (
+        "Changes in the metformin arm: A change of 2 was seen; arm: placebo (A), arm placebo (A) against arm metformin (B)."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -222,10 +223,26 @@ def profile_column(name: str, series: Column) -> ColumnProfile:
     low = high = None
     if is_numeric(series) and len(present):
         low, high = float(present.min()), float(present.max())
+    kind = _kind(present, distinct)
     return ColumnProfile(
-        name=name, kind=_kind(present, distinct), missing=missing, distinct=distinct, levels=levels,
-        minimum=_finite(low), maximum=_finite(high),
+        name=name, kind=kind, missing=missing, distinct=distinct, levels=levels, minimum=_finite(low),
+        maximum=_finite(high), notes=_years(present) if kind == "date" else [],
     )  # fmt: skip
+
+
+def _years(dates: Column) -> list[str]:
+    """Return which years dates are of, and those of a year that has not come: one such date decides a trend."""
+    years = dates.dt.year if dates.dtype.kind == "M" else dates.astype(str).str.extract(_YEAR)[0].dropna().astype(int)
+    if years.empty:
+        return []
+    first, last, this = int(years.min()), int(years.max()), dt.datetime.now(tz=dt.UTC).year
+    told = [f"Dates of {first}." if first == last else f"Dates of {first} to {last}."]
+    future = int((years > this + 1).sum())
+    return told + ([f"{plural(future, 'date')} {NOT_YET} ({last}): a slip?"] if future else [])
+
+
+NOT_YET = "of a year that has not come"
+_YEAR = re.compile(r"(?<!\d)(\d{4})(?!\d)")
 
 
 def _finite(value: float | None) -> float | None:

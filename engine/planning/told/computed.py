@@ -20,6 +20,10 @@ _NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]+`|[^\W\d]\w*")
 """Texts, which stay as they are, and what may name a column."""
 
 
+_NUMBER_AS_TEXT = re.compile(r"(?<=,)\s*(['\"])\s*[-+]?\d+(?:[.,]\d+)?\s*\1(?=\s*[,)])")
+"""A text that is a number, as what `if_else` gives: tables keep no quotes."""
+
+
 def with_columns(data: Data, columns: Iterable[ToldColumn]) -> Data:
     """Return the data with columns that steps will compute, each in the file that has most of what its formula names.
 
@@ -40,6 +44,10 @@ def with_columns(data: Data, columns: Iterable[ToldColumn]) -> Data:
             values = pd.Series(evaluate_expression(item.formula, frame), index=frame.index)
         except (ValueError, TypeError) as err:
             issues.append(f"The column {item.name!r} cannot be computed: {err}")
+            continue
+        if number := _NUMBER_AS_TEXT.search(item.formula) if values.dtype == object else None:
+            issues.append(f"The column {item.name!r}: the text {number[0]} is a number to the steps after it; write "
+                          "texts with a letter, or numbers without quotes.")  # fmt: skip
             continue
         frame = frame.assign(**{item.name: values})
         others = [column for column in home.columns if column.name != item.name]

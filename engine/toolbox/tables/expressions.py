@@ -99,6 +99,9 @@ def apply_function(name, arguments, text):
         chosen = pd.Series(np.where(arguments[0].fillna(False).astype(bool), arguments[1], arguments[2]), dtype=object)
         # Of numbers alone it gives numbers, which can be calculated with.
         return chosen.set_axis(arguments[0].index).where(arguments[0].notna()).infer_objects()
+    if name in ("year", "month") and len(arguments) == 1 and index is not None:
+        days = pd.to_timedelta(date_values(arguments[0], arguments[0].name), unit="D")
+        return getattr((pd.Timestamp("1970-01-01") + days).dt, name).astype(float)
     if name == "days_between" and len(arguments) == 2 and index is not None:
         return days_between(*(as_column(part, str(part)) for part in arguments))
     if name == "join" and len(arguments) in (2, 3) and index is not None and isinstance(arguments[-1], str | pd.Series):
@@ -120,6 +123,7 @@ def apply_function(name, arguments, text):
         **dict.fromkeys(textual, "a column and a text in quotes"),
         "if_else": "a condition and two values or columns",
         "join": "two columns, or a column and a text in quotes, and as third what stands between them (' / ')",
+        **dict.fromkeys(["year", "month"], "a column of dates"),
         "part": "a column, a text in quotes that separates pieces, and which piece (1, or -1 for the last)",
         "number": "a column of texts with one number each",
         **dict.fromkeys(group_names[:-1], "a column, a condition, and the columns in which rows agree"),

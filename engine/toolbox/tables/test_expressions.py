@@ -45,6 +45,16 @@ def test_pieces_of_texts():
     assert evaluate_expression("part(code, '0', 1)", pd.DataFrame({"code": [10, 20]})).tolist() == ["1", "2"]
 
 
+def test_year_and_month_of_dates():
+    dates = pd.DataFrame(
+        {"when": ["31/03/2021", None, "01/12/2020"], "later": pd.to_datetime(["2022-05-01", None, "2022-06-30"])}
+    )
+    assert evaluate_expression("year(when)", dates).tolist() == pytest.approx([2021, np.nan, 2020], nan_ok=True)
+    assert evaluate_expression("month(later)", dates).tolist() == pytest.approx([5, np.nan, 6], nan_ok=True)
+    with pytest.raises(ValueError, match="is no date"):
+        evaluate_expression("month(drug)", TABLE)
+
+
 @pytest.mark.parametrize(
     ("formula", "says"),
     [
