@@ -31,6 +31,8 @@ _COMPARED = re.compile(
     r"\bin (.{1,60}?) than (?:in )?([^:,;(]{1,60})",
     re.IGNORECASE,
 )
+_BESIDE_NAME = re.compile(r"\s*\([^()]*\)\s*$")
+"""A value told behind the name of a group."""
 _UP = frozenset("higher greater larger more longer faster".split())
 
 
@@ -106,7 +108,7 @@ def points_up(finding: Finding, question: str) -> bool | None:
         return None if value is None or value == 0 else float(value) > 0
     up = found[1].lower() in _UP
     asked = plain(question)
-    first, second = (_place(asked, plain(name)) for name in (found[2], found[3]))
+    first, second = (_place(asked, name) for name in (found[2], found[3]))
     if first is None and second is None:
         return None
     swapped = first is None or (second is not None and second < first)
@@ -114,6 +116,9 @@ def points_up(finding: Finding, question: str) -> bool | None:
 
 
 def _place(text: str, name: str) -> int | None:
-    """Return where a text names something."""
-    found = re.search(rf"\b{re.escape(name.strip())}\b", text)
-    return found.start() if found else None
+    """Return where a text names a group; of `statin = yes (1.2)` the group is that, or else `yes`."""
+    name = _BESIDE_NAME.sub("", name).strip()
+    for form in (name, name.rpartition(" = ")[2]):
+        if found := re.search(rf"(?<!\w){re.escape(plain(form))}(?!\w)", text):
+            return found.start()
+    return None

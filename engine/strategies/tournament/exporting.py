@@ -13,6 +13,9 @@ BEST_TOLD = 10
 """So many hypotheses are told at length; the table has all."""
 
 
+_WAYS = {True: ", as predicted", False: ", the other way than predicted", None: ""}
+
+
 def markdown(view: TournamentView) -> str:
     """Return a tournament in Markdown: what can be said, the table, each of the best with its evidence and matches."""
     by_id = {one.id: one for one in view.hypotheses}
@@ -126,7 +129,7 @@ def _told(view: TournamentView, standing: Standing, by_id: dict[str, Hypothesis]
         lines.append(f"- predicts: {full_stop(prediction.says)} Against it: {full_stop(prediction.contradicted_by)}")
     for test in view.tests:
         if test.hypothesis in {member.id for member in family}:
-            result = f"p = {test.p:.3g}" if test.p is not None else full_stop(test.why)
+            result = f"p = {test.p:.3g}{_WAYS[test.as_predicted]}" if test.p is not None else full_stop(test.why)
             lines.append(f"- tested: prediction {test.prediction + 1}, {result} (run {test.run or 'none'})")
     if newest := _newest(view.reviews, one.id):
         scores = ", ".join(f"{name.replace('_', ' ')} {score}" for name, score in newest.scores.items())

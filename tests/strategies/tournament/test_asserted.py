@@ -189,6 +189,17 @@ def test_a_passage_supports_when_it_names_both_ends_of_a_step(knowledge):
     assert [i.speaks for i in one.hypothesis.support if i.kind == "article"] == ["for", "context"]
 
 
+def test_half_a_sentence_is_weighed_by_the_whole(knowledge):
+    text = "Of 40 patients with psoriasis, most improved while vedolizumab was given. Nothing else was seen."
+    told = {"subject": "vedolizumab", "relation": "treats", "object": "psoriasis"}
+    quotes = ["most improved while vedolizumab was given", "while vedolizumab was given."]
+    draft = {"text": "Vedolizumab treats psoriasis.", "predictions": PREDICTIONS, "asserts": [told], "quotes": quotes}
+    made = roles_by_models(Answers({"hypotheses": [draft]}), knowledge, with_texts=True)
+    (one,) = made.roles.makers[2].make(GOAL.model_copy(update={"literature": [text]}), Guidance(), 1, 0)
+    articles = [item for item in one.hypothesis.support if item.kind == "article"]
+    assert [(item.says, item.speaks) for item in articles] == [(text.partition(". ")[0] + ".", "for")]
+
+
 def test_a_child_keeps_what_its_parent_found_as_context_where_it_claims_something_else(knowledge):
     parent = said("Vedolizumab treats psoriasis.", link("vedolizumab", "treats", "psoriasis"), support=[PATH])
     told = {"subject": "vedolizumab", "relation": "treats", "object": "leprosy"}

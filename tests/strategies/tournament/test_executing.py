@@ -21,6 +21,8 @@ from engine.strategies.tournament.running import complete
 from engine.strategies.tournament.stages.testing import NO_PLAN, plan_of
 from engine.strategies.tournament.tester import TestOutcome
 
+ADJUSTED = "Adjusted mean weight is 0.911 lower in fed (5.24) than in starved (6.16): difference -0.911, p = 7.6e-7."
+LEVELS = "slope is higher in smoker = yes than in smoker = no: mean -0.288 (n = 39) against -0.637 (n = 57)."
 MORE = "growth is higher in treated than in control: mean 6.59 (n = 12) against 5.31, p = 0.0011 (Welch's t-test)."
 
 
@@ -55,6 +57,10 @@ def test_the_p_value_is_that_of_the_finding(values: dict[str, float | str | None
         (MORE, "Does growth differ?", None),
         ("x is lower in A than in B (p = 0.2).", "Is x more in a than in b?", False),
         ("nothing is compared", "Is it?", None),
+        (ADJUSTED, "Is weight lower in fed than in starved fish, adjusted for length?", False),
+        (ADJUSTED, "Is weight higher in starved than in fed fish?", True),
+        (LEVELS, "Is slope higher in people with smoker yes than no?", True),
+        (LEVELS, "Is slope lower with smoker no than yes?", False),
     ],
 )
 def test_the_way_of_an_effect_is_read_from_both_sentences(text: str, question: str, up: bool | None) -> None:

@@ -433,6 +433,19 @@ def test_a_step_that_the_graph_states_is_evidence_worth_its_share(cast):
     assert (step.speaks, step.says, step.strength) == ("for", "Warfarin binds CYP3A4.", round(1 / 3, 4))
 
 
+def test_a_step_of_a_path_that_is_evidence_counts_once(cast):
+    made, _ = cast(*turns(4), drafts(), ONE | {"text": "Vedolizumab treats psoriasis of the skin by ITGA4."})
+    (one,) = made.roles.makers[0].make(GOAL, Guidance(), 1, 0)
+    path = [node_id("vedolizumab"), node_id("ITGA4"), node_id("psoriasis")]
+    # A parent of an earlier version may still hold the step beside the path.
+    step = EvidenceItem(kind="path", says="Step.", nodes=path[:2], edges=["inhibits"], strength=0.5)
+    parent = one.hypothesis.model_copy(update={"id": "p", "support": [*one.hypothesis.support, step]})
+    child = made.roles.evolver.evolve(GOAL, Guidance(), [parent], "ground", 0).hypothesis
+    for support in (one.hypothesis.support, child.support):
+        assert path in [item.nodes for item in support]
+        assert path[:2] not in [item.nodes for item in support]
+
+
 @pytest.mark.parametrize(("relation", "denied"), [("treats", False), ("treats", True)])
 def test_what_speaks_against_a_claim_is_no_step_of_it(cast, relation, denied):
     told = {"subject": "Timolol", "relation": relation, "object": "asthma", "denied": denied}
@@ -456,6 +469,17 @@ def test_a_model_knows_the_data_and_asks_them_what_would_show_its_prediction(cas
     (prediction,) = one.hypothesis.predictions
     assert (prediction.question, prediction.direction, prediction.files) == (ASKED["question"], "less", [])
     assert ["columns arm and score" in text for text in models.asked] == [False] * 4 + [True] * 3
+
+
+@pytest.mark.parametrize(("question", "asked"), [("Is ITGA4 lower with a than with b?", 1), ("Does score differ?", 2)])
+def test_a_gene_that_a_model_asks_the_data_of_is_not_asked_of_again(cast, tmp_path, question, asked):
+    rows = "".join(f"p{n},{'ab'[n % 2]},{n}.5,{n}.25\n" for n in range(30))
+    (tmp_path / "trial.csv").write_text(f"patient,arm,score,ITGA4\n{rows}")
+    data = DataAtHand([profile_file(tmp_path / "trial.csv")], "trial.csv")
+    made, _ = cast(*turns(4), drafts({"predictions": [{**ASKED, "question": question}]}), at_hand=lambda _: data)
+    (one,) = made.roles.makers[0].make(GOAL, Guidance(), 1, 0)
+    assert len([each for each in one.hypothesis.predictions if each.question]) == asked
+    assert ONE["text"] not in one.hypothesis.predictions[-1].says
 
 
 def test_without_data_a_question_is_not_kept(cast):

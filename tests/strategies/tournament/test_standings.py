@@ -201,11 +201,14 @@ def test_documents_tell_all_and_stay_tables() -> None:
         idea("a", text="A | B holds.", explanation="Because", experiment="Test it", predictions=[ASKED]),
         idea("b"),
     ]
-    tests = [ExecutedTest(hypothesis="a", prediction=0, run="run_1", p=0.001, as_predicted=True)]
+    ways = {"run_1": True, "run_2": False, "run_3": None}
+    tests = [ExecutedTest(hypothesis="a", prediction=0, run=run, p=0.001, as_predicted=w) for run, w in ways.items()]
     view = complete(view_of(hypotheses=ideas, matches=[match(0, "a", "b", reason="Sharper")], tests=tests))
     text = markdown(view)
     for part in ("A \\| B holds.", "won against b: Sharper.", "run run_1", "No more B.", "cannot be told apart"):
         assert part in text
+    tested = [line.partition("0.001")[2] for line in text.splitlines() if line.startswith("- tested")]
+    assert tested == [", as predicted (run run_1)", ", the other way than predicted (run run_2)", " (run run_3)"]
     rows = [line for line in text.splitlines() if line.startswith("| 1")]
     assert {line.replace("\\|", "").count("|") for line in rows} == {11}
     assert "**Hypothesis.** A | B holds." in aims_page(view)

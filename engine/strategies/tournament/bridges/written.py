@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -87,9 +88,15 @@ class IdeaWriter:
         contradicted = opened(filled(kind.contradicted, self.view, nodes, genes=True))
         return [Prediction(says=says, contradicted_by=contradicted), *self.own_test(nodes, says)]
 
-    def own_test(self, nodes: Sequence[int], says: str) -> list[Prediction]:
-        """Return a prediction that files at hand can test, on a gene among some nodes; none where none is measured."""
+    def own_test(self, nodes: Sequence[int], says: str, made: Iterable[Prediction] = ()) -> list[Prediction]:
+        """Return a prediction that files at hand can test, on a gene among some nodes.
+
+        None where none is measured, and none on a gene that a question of those `made` names already: the same
+        data would count twice.
+        """
+        asked = {word for one in made for word in re.findall(r"[\w-]+", one.question.casefold())}
         names = [self.view.nodes.node(n).name for n in nodes if self.view.nodes.node_type(n) in _GENES]
+        names = [name for name in names if name.casefold() not in asked]
         test = self.at_hand.test_of(names) if names else None
         if test is None:
             return []

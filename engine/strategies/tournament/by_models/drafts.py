@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -18,6 +19,7 @@ from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.bridges.written import IdeaWriter
 from engine.strategies.tournament.roles import ItemFailed
 from engine.text.prose import one_line
+from engine.text.sentences import split_sentences
 
 MOST_DRAFTS = 20
 _LEAST_QUOTE = 20
@@ -127,8 +129,8 @@ class DraftKeeper:
         ways = place.idea.ways if place.idea is not None else ()
         against = place.idea.against if place.idea is not None else ()
         support = [writer.evidence(way) for way in ways] + [writer.evidence(way, against=True) for way in against]
-        support += writer.steps(place.links)
-        own = writer.own_test(place.entities, text)
+        support = counted_once([*support, *writer.steps(place.links)])
+        own = writer.own_test(place.entities, one.predictions[0].says, one.predictions)
         asserts = [link.link for link in place.links]
         return one.model_copy(
             update={
@@ -168,12 +170,24 @@ class DraftKeeper:
         ]  # fmt: skip
 
 
+def counted_once(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:
+    """Return evidence without the single steps that a longer path goes by: they say nothing beside it."""
+    gone = {frozenset(step) for item in items if len(item.nodes) > 2 for step in pairwise(item.nodes)}
+    return [item for item in items if len(item.nodes) != 2 or frozenset(item.nodes) not in gone]
+
+
 def quoted(quotes: Sequence[str], texts: Sequence[str]) -> list[EvidenceItem]:
-    """Return the passages that do stand in the texts, blanks aside; others are left out."""
+    """Return the sentences of the texts that hold the passages, blanks aside; a passage that is not there is left out.
+
+    What half a sentence is about often stands in its other half.
+    """
     plain = [one_line(text) for text in texts]
     found: list[EvidenceItem] = []
     for quote in map(one_line, quotes):
-        places = [number for number, text in enumerate(plain, start=1) if quote in text]
-        if len(quote) >= _LEAST_QUOTE and places:
-            found.append(EvidenceItem(kind="article", says=quote, source=f"literature {places[0]}", strength=_QUOTED))
-    return found
+        number, text = next(((n, text) for n, text in enumerate(plain, start=1) if quote in text), (0, ""))
+        if len(quote) >= _LEAST_QUOTE and number:
+            start = text.index(quote)
+            around = [one for one in split_sentences(text) if one.start < start + len(quote) and one.end > start]
+            says = text[around[0].start : around[-1].end]
+            found.append(EvidenceItem(kind="article", says=says, source=f"literature {number}", strength=_QUOTED))
+    return list({item.says: item for item in found}.values())

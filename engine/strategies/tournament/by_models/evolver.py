@@ -11,7 +11,7 @@ from engine.strategies.tournament.bridges.asserted import weighed
 from engine.strategies.tournament.bridges.at_hand import DataAtHand
 from engine.strategies.tournament.bridges.placing import Placing
 from engine.strategies.tournament.by_models import shown
-from engine.strategies.tournament.by_models.drafts import DraftKeeper, ModelHypothesis
+from engine.strategies.tournament.by_models.drafts import DraftKeeper, ModelHypothesis, counted_once
 from engine.strategies.tournament.by_models.questions import TournamentAsks, or_by_rules
 from engine.strategies.tournament.roles import Drafted, Evolver, Guidance, Ideas, ItemFailed
 
@@ -82,4 +82,5 @@ def _with_own(made: Hypothesis, parents: Sequence[Hypothesis]) -> list[EvidenceI
         for item in parent.support
         if (item.nodes and {item.nodes[0], item.nodes[-1]} <= about) or item.kind in ("article", "user")
     ]
-    return list({(item.kind, item.says, item.source): item for item in (*made.support, *inherited)}.values())
+    once = {(item.kind, item.says, item.source): item for item in (*made.support, *inherited)}
+    return counted_once(list(once.values()))

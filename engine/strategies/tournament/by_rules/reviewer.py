@@ -102,8 +102,12 @@ def _reflection(place: GraphPlace) -> tuple[Reflection, str]:
         return "already_explained", f"the graph states already that {place.known}."
     if place.speaking("against") and support < _SUPPORTED:
         return "other_explanations_likelier", place.speaking("against")[0].says
-    if support >= _SUPPORTED and place.idea is not None and not place.stated:
-        return "missing_piece", "several paths lead to it and nothing states it."
+    if support >= _SUPPORTED and not place.stated:
+        pieces = len(place.speaking("for"))
+        return (
+            "missing_piece",
+            f"{'one piece' if pieces == 1 else f'{pieces} pieces'} of evidence, and nothing states it.",
+        )
     return "neutral", "the evidence neither carries it nor speaks against it."
 
 
