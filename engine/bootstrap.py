@@ -412,9 +412,9 @@ def make_tournaments(
             read_claims=settings.model_claims,
         )
 
-        def spent() -> tuple[int, float]:
-            totals = models.totals(tournament_id)
-            return totals.calls, totals.usd
+        def spent(runs: Sequence[str]) -> tuple[int, float]:
+            totals = [models.totals(name) for name in (tournament_id, *dict.fromkeys(runs))]
+            return sum(one.calls for one in totals), sum(one.usd for one in totals)
 
         # Without a tournament that it counts for, no model is asked: what may be begun is then told by rules.
         refusing = made.refuses if tournament_id else refuses()

@@ -2,7 +2,8 @@
 
 An e-value has an expectation of at most 1 when there is no effect. Those of independent tests of one hypothesis
 multiply, also when later tests are chosen by what earlier ones found, and by Ville's inequality their product ever
-reaches 1/alpha with probability at most alpha, whenever one looks. Over several hypotheses e-BH keeps the expected
+reaches 1/alpha with probability at most alpha, whenever one looks. Those of tests on the same rows are averaged, which
+holds whatever they have in common. Over several hypotheses e-BH keeps the expected
 share of false discoveries at most alpha, however the tests depend on each other; with no true effect at all that is
 the chance of any.
 
@@ -55,6 +56,19 @@ class Gathered:
         half = min(1.0, p / 2)
         toward, away = (half, 1 - half) if as_predicted else (1 - half, half)
         return Gathered(self.for_it * e_of_p(toward), self.against * e_of_p(away), self.tests + 1)
+
+
+def mean(tests: Sequence[Gathered]) -> Gathered:
+    """Return the evidence of tests that may depend on each other: the mean of e-values is one, whatever they share."""
+    n = len(tests)
+    return Gathered(sum(t.for_it for t in tests) / n, sum(t.against for t in tests) / n, sum(t.tests for t in tests))
+
+
+def product(tests: Sequence[Gathered]) -> Gathered:
+    """Return the evidence of independent tests."""
+    return Gathered(
+        math.prod(t.for_it for t in tests), math.prod(t.against for t in tests), sum(t.tests for t in tests)
+    )
 
 
 def discoveries(values: Mapping[str, float], alpha: float = ALPHA) -> set[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
-from engine.discovery.falsification import Gathered, discoveries, e_of_p, simulated, verdicts
+from engine.discovery.falsification import Gathered, discoveries, e_of_p, mean, product, simulated, verdicts
 
 
 def test_the_expected_e_value_of_a_uniform_p_is_one():
@@ -51,3 +53,16 @@ def test_strong_effects_are_found_and_errors_stay_below_alpha():
 def test_an_effect_against_the_prediction_refutes_it():
     strong = Gathered().after(1e-8, as_predicted=False).after(1e-6, as_predicted=False)
     assert verdicts({"a": strong, "b": Gathered()}) == {"a": "refuted", "b": "untested"}
+
+
+def test_tests_of_the_same_rows_are_averaged_so_that_asking_twice_proves_nothing():
+    """The same z tested ten times: multiplied, chance is found far more often than at alpha; averaged, it is not."""
+    random = np.random.default_rng(2)
+    found = {"mean": 0, "product": 0}
+    for z in random.standard_normal(4000):
+        once = Gathered().after(float(2 * norm.sf(abs(z))), as_predicted=bool(z > 0))
+        for name, how in (("mean", mean), ("product", product)):
+            found[name] += verdicts({"a": how([once] * 10)})["a"] == "supported"
+    assert found["mean"] / 4000 <= 0.01
+    assert found["product"] / 4000 > 0.13
+    assert mean([once, once]) == Gathered(once.for_it, once.against, 2)

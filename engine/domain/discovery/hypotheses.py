@@ -93,6 +93,8 @@ class ExecutedTest(Value):
     at: str = ""
     why: str = ""
     """Why there is no p-value, where there is none."""
+    data: list[str] = []
+    """Hashes of the files that its run read."""
 
 
 class Hypothesis(Value):

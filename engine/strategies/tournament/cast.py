@@ -36,6 +36,6 @@ class Cast:
     """Returns what a hypothesis of a person asserts, read once when it enters."""
     reads: Callable[[Aims], object] = field(default=lambda _: None)
     """Raises a `UserError` where nothing can be made of a goal, said before the start when no hypothesis is given."""
-    spent: Callable[[], tuple[int, float]] | None = None
-    """Returns calls and dollars that the models of this tournament have used so far, where models are asked. Without
-    it, what the roles were asked for is counted."""
+    spent: Callable[[Sequence[str]], tuple[int, float]] | None = None
+    """Returns calls and dollars that the models of this tournament have used so far, those of the runs of its tests,
+    which are given, among them, where models are asked. Without it, what the roles were asked for is counted."""

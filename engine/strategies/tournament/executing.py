@@ -74,6 +74,7 @@ class TestsByRuns:
 def outcome_of(view: RunView, prediction: Prediction, registry: ToolRegistry) -> TestOutcome:
     """Return what a run says of a prediction."""
     run_id = view.record.run_id
+    data = sorted({dataset.sha256 for dataset in view.plan.datasets}) if view.plan is not None else []
     for node, result in answering(view, registry):
         told = answer_of(view, (node, result), registry).finding
         finding = next((one for one in result.findings if one.id == told), None)
@@ -81,11 +82,11 @@ def outcome_of(view: RunView, prediction: Prediction, registry: ToolRegistry) ->
         if finding is None or p is None:
             continue
         if prediction.direction == "any":
-            return TestOutcome(run=run_id, p=p)
+            return TestOutcome(run=run_id, p=p, data=data)
         up = points_up(finding, view.record.question)
         if up is None:
             return TestOutcome(run=run_id, why="The run does not say which way the effect points.")
-        return TestOutcome(run=run_id, p=p, as_predicted=up == (prediction.direction == "more"))
+        return TestOutcome(run=run_id, p=p, as_predicted=up == (prediction.direction == "more"), data=data)
     return TestOutcome(run=run_id, why="The answer of the run has no p-value.")
 
 

@@ -7,7 +7,7 @@ at any moment goes on from its items alone, and asks nobody twice.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.domain.discovery.hypotheses import (
@@ -55,7 +55,7 @@ class Ledger:
         tournament: Tournament,
         clock: Clock,
         emit: Callable[[EngineEvent], object],
-        spent: Callable[[], tuple[int, float]] | None = None,
+        spent: Callable[[Sequence[str]], tuple[int, float]] | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -103,7 +103,10 @@ class Ledger:
             self.view()
             counted = sum(one.calls for one in self._items["asked"] if isinstance(one, Asked))
             new_calls = calls if asked and asked not in self._keys else 0
-            spent = self._spent() if self._spent is not None else (counted + new_calls, 0.0)
+            tested = [
+                item.run for item in (*self._items["tests"], *items) if isinstance(item, ExecutedTest) and item.run
+            ]
+            spent = self._spent(tested) if self._spent is not None else (counted + new_calls, 0.0)
             told = {"calls": spent[0], "usd": spent[1], "updated_at": self.now(), **changes}
             told["progress"] = max(self.state.progress, min(1.0, changes.get("progress", 0.0)))
             self.state = self.state.model_copy(update=told)

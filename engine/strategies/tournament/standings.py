@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.discovery.falsification import Gathered, e_of_p, verdicts
+from engine.discovery.falsification import Gathered, e_of_p, mean, product, verdicts
 from engine.discovery.pairing import TOP
 from engine.discovery.ratings import FIELD, Contest, Ratings, cannot_be_told_apart, rate
 from engine.domain.discovery.hypotheses import (
@@ -177,13 +177,24 @@ def verdicts_of(view: TournamentView, into: Mapping[str, str]) -> dict[str, Test
 
 
 def gathered(tests: Sequence[ExecutedTest], into: Mapping[str, str]) -> dict[str, Gathered]:
-    """Return hypothesis -> the evidence of its tests that gave a p-value, in the order they were made."""
-    found: dict[str, Gathered] = {}
+    """Return hypothesis -> the evidence of its tests that gave a p-value.
+
+    Tests that read a file in common are one look at it, however many questions are asked of its rows.
+    """
+    looks: dict[str, list[tuple[set[str], list[Gathered]]]] = {}
     for test in tests:
         name = into.get(test.hypothesis, "")
-        if name and test.p is not None:
-            found[name] = _after(found.get(name, Gathered()), test.p, test.as_predicted)
-    return found
+        if not name or test.p is None:
+            continue
+        own, others = looks.setdefault(name, []), list[tuple[set[str], list[Gathered]]]()
+        files, known = set(test.data), [_after(Gathered(), test.p, test.as_predicted)]
+        for look in own:
+            if look[0] & files:
+                files, known = files | look[0], [*look[1], *known]
+            else:
+                others.append(look)
+        looks[name] = [*others, (files, known)]
+    return {name: product([mean(known) for _, known in own]) for name, own in looks.items()}
 
 
 def _after(known: Gathered, p: float, as_predicted: bool | None) -> Gathered:  # noqa: FBT001

@@ -22,6 +22,8 @@ class TestOutcome(Value):
     """Whether the effect points the way that was predicted; None where no way was, or it cannot be told."""
     why: str = ""
     """Why there is no p-value."""
+    data: list[str] = []
+    """Hashes of the files that it read."""
 
 
 class Tester(Protocol):

@@ -86,7 +86,7 @@ def test_what_models_are_asked_beside_the_roles_is_said_before_the_start() -> No
         return []
 
     roles = Simulated(method="graph")
-    cast = cast_of(roles, refuses=reads, asserted=asserted, spent=lambda: (len(roles.calls) + len(set(read)), 0.0))
+    cast = cast_of(roles, refuses=reads, asserted=asserted, spent=lambda _: (len(roles.calls) + len(set(read)), 0.0))
     aims = AIMS.model_copy(update={"seeds": ["Hypoxia is worth 1", "Insulin is worth 2"]})
     bounds = Bounds(hypotheses=4, iterations=2, evolve=2, concurrency=1)
     said = expected(admitted(aims, cast), bounds, cast)

@@ -171,7 +171,7 @@ def by_script(
     cast = cast_of(
         Simulated(), judge=roles.judge, reviewer=roles.reviewer, makers=roles.makers, evolver=roles.evolver,
         meta_reviewer=roles.meta_reviewer, supervisor=roles.supervisor, refuses=made.refuses, asserted=made.asserted,
-        spent=lambda: (models.totals("t1").calls, models.totals("t1").usd),
+        spent=lambda _: (models.totals("t1").calls, models.totals("t1").usd),
     )  # fmt: skip
     return played(cast, MODEL_BOUNDS, aims=GOAL, store=hypotheses)
 

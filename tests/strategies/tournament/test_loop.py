@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tournament_room import AIMS, Killed, Simulated, cast_of, idea, played, table_of, worth
 
-from engine.domain.discovery.hypotheses import Bounds, Match
+from engine.domain.discovery.hypotheses import Bounds, ExecutedTest, Match
 from engine.domain.events import EngineEvent
 from engine.errors import BudgetSpent, ModelTimedOut
 from engine.strategies.tournament.exporting import markdown
@@ -51,8 +51,17 @@ def test_every_call_is_counted() -> None:
 
 
 def test_what_models_used_is_what_their_meter_says() -> None:
-    table = played(cast_of(Simulated(), spent=lambda: (77, 1.25)), SMALL)
+    table = played(cast_of(Simulated(), spent=lambda _: (77, 1.25)), SMALL)
     assert (table.ledger.state.calls, table.ledger.state.usd) == (77, 1.25)
+
+
+def test_what_the_runs_of_tests_asked_is_counted_too() -> None:
+    table = played(cast_of(Simulated(), spent=lambda runs: (70 + 11 * len(runs), 0.0)), SMALL)
+    name = table.ledger.view().hypotheses[0].id
+    table.ledger.keep(ExecutedTest(hypothesis=name, prediction=0, run="r1", p=0.5), asked="test r1")
+    assert table.ledger.state.calls == 81
+    table.ledger.keep(asked="another")
+    assert table.ledger.state.calls == 81
 
 
 @pytest.mark.parametrize("kill_at", [1, 3, 7, 8, 9, 13, 20, 28, 30, 33, 40])

@@ -170,7 +170,7 @@ def test_whatever_a_model_is_asked_counts_for_the_tournament_it_is_for(room: Roo
             asked.append(tournament_id)
             return ""
 
-        return cast_of(Simulated(), evolver=None, refuses=refuses, spent=lambda: (asked.count(tournament_id), 0.0))
+        return cast_of(Simulated(), evolver=None, refuses=refuses, spent=lambda _: (asked.count(tournament_id), 0.0))
 
     room.all.cast_of = cast
     found = room.all.run(AIMS, BOUNDS)

@@ -25,7 +25,7 @@ from engine.domain.discovery.hypotheses import (
 from engine.strategies.tournament.exporting import FORMS, aims_page, best_of_each_idea, markdown
 from engine.strategies.tournament.running import complete
 from engine.strategies.tournament.saying import NO_PAIR_LEFT
-from engine.strategies.tournament.standings import MOST_OF_A_VERDICT, merged
+from engine.strategies.tournament.standings import MOST_OF_A_VERDICT, gathered, merged
 
 ASKED = Prediction(says="More B.", contradicted_by="No more B.", question="Is B higher in a than in c?")
 
@@ -133,6 +133,20 @@ def test_a_verdict_moves_the_rating_as_comparisons_do_and_no_more_than_five(as_p
     cap = 2 * (0.5 / math.exp(MOST_OF_A_VERDICT)) ** 2
     assert tested(cap).rating == tested(cap / 100).rating == tested(0.0).rating
     assert sign * tested(cap).rating > sign * tested(0.0049).rating
+
+
+def test_questions_of_the_same_file_are_one_look_and_other_files_another() -> None:
+    def worth(*data: list[str]) -> float:
+        tests = [
+            ExecutedTest(hypothesis="a", prediction=n, run="r", p=0.04, as_predicted=True, data=of)
+            for n, of in enumerate(data)
+        ]
+        return gathered(tests, {"a": "a"})["a"].for_it
+
+    once = worth(["x"])
+    assert worth(["x"], ["x"], ["x", "y"], ["y"]) == pytest.approx(once)
+    assert worth(["x"], ["y"]) == pytest.approx(once**2)
+    assert worth(["x"], ["y"], ["x", "y"]) == pytest.approx(once), "what joins two looks makes them one"
 
 
 def test_tests_of_a_tournament_share_one_error_rate() -> None:

@@ -65,7 +65,8 @@ def run_test(table: RoundTable, hypothesis: Hypothesis, number: int) -> None:
     if isinstance(outcome, Skipped):
         table.ledger.keep(outcome, ExecutedTest(run="", why=outcome.why, **told), asked=key)
         return
-    test = ExecutedTest(run=outcome.run, p=outcome.p, as_predicted=_way(prediction, outcome), why=outcome.why, **told)
+    told |= {"why": outcome.why, "data": outcome.data}
+    test = ExecutedTest(run=outcome.run, p=outcome.p, as_predicted=_way(prediction, outcome), **told)
     if test.p is not None:
         known = gathered([test], {hypothesis.id: hypothesis.id})[hypothesis.id]
         # An e-value of a p-value of 0 is infinite, which no file can hold.
