@@ -406,3 +406,17 @@ def test_rows_of_one_visit_are_independent_though_not_everybody_came_to_all(tmp_
     both = goal.model_copy(update={"rows": [ToldRows(column="visit", values=["V0", "V3"])]})
     with pytest.raises(PlanError, match="independent"):
         planner.plan_told("Is it higher in type 1 at the beginning?", profiles, ToldPlan(goals=[both]))
+
+
+def test_a_computed_column_of_a_list_of_samples_is_refused_by_name_where_its_tool_takes_the_file_as_it_is(tmp_path):
+    random, samples = np.random.default_rng(5), [f"S{at:02d}" for at in range(12)]
+    counts = pd.DataFrame(random.poisson(80, (60, 12)), columns=samples, index=[f"GENE{at}" for at in range(60)])
+    counts.to_csv(tmp_path / "counts.csv", index_label="gene")
+    sheet = pd.DataFrame({"sample": samples, "arm": ["A", "B"] * 6, "visit": ["V1"] * 6 + ["V2"] * 6})
+    sheet.to_csv(tmp_path / "samples.csv", index=False)
+    profiles = [profile_file(tmp_path / "counts.csv"), profile_file(tmp_path / "samples.csv")]
+    params = {"condition": "arm_visit", "treated": "A_V2", "control": "A_V1"}
+    goal = ToldGoal(tool="differential_expression", params=params)
+    both = ToldColumn(name="arm_visit", formula="join(arm, visit, '_')")
+    with pytest.raises(PlanError, match="the computed column 'arm_visit' cannot be given to it"):
+        Planner(builtin_tools()).plan_told("Which genes change in A?", profiles, ToldPlan(goals=[goal], columns=[both]))

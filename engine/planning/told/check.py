@@ -12,6 +12,7 @@ from engine.data.columns.asked_sheet import of_sheet, sheets_of
 from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.errors import PlanError
+from engine.planning.binding.rows import takes_rows
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.tables.sheets import Data
 from engine.planning.told.goals import ToldGoal, ToldPlan, ToldRows
@@ -115,8 +116,19 @@ def _of_goal(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Iterator[str]:
             yield f"{goal.tool} has no parameter {name!r} (it has {', '.join(p.name for p in spec.params)})."
         elif value not in (None, "", []):
             yield from _of_value(param, value, goal, spec, data)
+            yield from _of_computed(param, value, spec, data)
     for row in goal.rows:
         yield from _of_rows(row, data)
+
+
+def _of_computed(param: ParamSpec, value: Any, spec: ToolSpec, data: Data) -> Iterator[str]:
+    """Yield computed columns that are given to an input which takes a file as it is: the list of a matrix's samples."""
+    port = spec.input(param.of) if param.of and param.kind in ("column", "columns") else None
+    if port is None or takes_rows(port.type):
+        return
+    made = {item.column for sheet in data.sheets for item in sheet.made}
+    for name in made & {*map(str, value if isinstance(value, list) else [value])}:
+        yield f"{spec.name} takes its {port.name} as the file has it: the computed column {name!r} cannot be given to it."
 
 
 def _of_analysis(goal: ToldGoal, spec: ToolSpec, catalogue: Catalogue) -> Iterator[str]:
