@@ -558,6 +558,17 @@ def test_eta_squared_is_the_anova_share(experiment, expression):
     assert values["eta_squared_pc1_treatment"] == pytest.approx(between / ((scores - scores.mean()) ** 2).sum())
 
 
+def test_blanks_of_which_little_was_measured_do_not_empty_the_components(experiment, expression):
+    expression = expression.astype(float)
+    first = expression.columns[0]
+    expression.loc[expression.index[5:], first] = np.nan
+    result = bulk_rna.sample_pca(expression, experiment[1])
+    assert any(f"left out: {first}" in text for text in result["warnings"])
+    assert len(result["pca_table"]) == expression.shape[1] - 1
+    with pytest.raises(ValueError, match=r"of \d+ genes have a value in every sample"):
+        bulk_rna.sample_pca(expression.iloc[[6]], experiment[1])
+
+
 def test_heatmap_rows_are_z_scores_of_the_best_genes(experiment, expression, compared):
     result = bulk_rna_plots.expression_heatmap(
         expression, experiment[1], compared["de_table"], top_n=12, group_by="treatment"

@@ -420,6 +420,11 @@ def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n
         if column and column not in sheet:
             raise ValueError(f"The sample sheet has no column {column!r}; it has: {name_some(sheet.columns, 12)}.")
     values = expression[sheet.index].astype(float)
+    # A blank, of which little was measured, would leave out all that is missing in it for every sample.
+    empty = values.columns[values.isna().mean() > 0.5]
+    if len(empty):
+        warnings.append(f"Samples without a value for most features are left out: {name_some(empty, 6)}.")
+        values, sheet = values.drop(columns=empty), sheet.drop(index=empty)
     if len(sheet) < 3:
         raise ValueError(f"{len(sheet)} samples are left: principal components need at least 3.")
     if values.isna().any().any():
@@ -428,7 +433,10 @@ def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n
     variance = values.var(axis=1)
     values = values[variance > 0]
     if len(values) < 2:
-        raise ValueError(f"{len(values)} genes vary between the samples: at least 2 are needed.")
+        raise ValueError(
+            f"{len(values)} of {len(expression)} genes have a value in every sample and vary between them: at least 2 "
+            "are needed."
+        )
     numbers = values.to_numpy()
     if np.allclose(numbers, np.round(numbers)) and numbers.max() > 100:
         warnings.append("The values look like raw counts: normalise them first, or a few abundant genes decide all.")
