@@ -28,12 +28,14 @@ MOST_NOTES = 3
 """So many remarks on the values of a column are told."""
 LONGEST = 60
 """Characters of a name or value that are shown."""
+MOST_BESIDE, LONGEST_LINE = 25, 160
+"""Lines of what explains a table, and characters of each."""
 
 
-def quoted(text: object) -> str:
+def quoted(text: object, longest: int = LONGEST) -> str:
     """Return a text of the user's data so that it cannot break its line."""
     shown = str(text)
-    shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 3] + "..."
+    shown = shown if len(shown) <= longest else shown[: longest - 3] + "..."
     return json.dumps(shown, ensure_ascii=False)
 
 
@@ -90,6 +92,10 @@ def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
         yield f"- {quoted(column.name)}: {_column(column, levels=levels)}{form}"
     if (more := len(profile.column_profiles) - MOST_COLUMNS) > 0:
         yield f"- and {more} further columns"
+    if levels and (rows := profile.details.get("beside")):
+        yield "Written beside the table, on a sheet that explains it:"
+        lines = (" | ".join(filter(None, map(str, row))) for row in rows)
+        yield from (f"  {quoted(line, LONGEST_LINE)}" for line in [*filter(None, lines)][:MOST_BESIDE])
 
 
 def _sheet(profile: Profile) -> str:

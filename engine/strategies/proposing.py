@@ -16,6 +16,7 @@ from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.domain.results import Route, RunRecord
 from engine.errors import PlanError
+from engine.reporting.answers import MOST_CAVEATS
 from engine.runs.inputs import keep_inputs
 from engine.runs.records import RunRecords
 from engine.strategies.mcts.strategy import SearchStrategy
@@ -125,6 +126,10 @@ class Proposing:
                 advice=" ".join(filter(None, (INSTEAD, err.advice))),
                 details=err.details,
             ) from err
+        if record.data:  # what is known of the files is not what was asked of them
+            why = f"The question itself was not answered: {err.message} {err.advice}".strip()
+            told = {"caveats": [why, *answer.caveats][:MOST_CAVEATS], "limitations": [why, *answer.limitations]}
+            answer = answer.model_copy(update=told)
         _log.info("Run %s is answered from what is known: %s", record.run_id, err.message)
         reasons = [*chosen.reasons, f"It could not be planned ({err.message}), so what is known was looked up."]
         worded = chosen.worded_as or (None if chosen.strategy in _ON_DATA else chosen.strategy)

@@ -330,6 +330,21 @@ def test_rules_that_are_sure_and_may_have_overheard_a_number_have_a_model_asked(
     assert away.unless_sure(lambda: rules, question, [profile], [], None, []) is rules
 
 
+def test_a_sheet_that_explains_a_table_is_shown_as_it_is_with_consent(tmp_path):
+    path = tmp_path / "mic.xlsx"
+    values = pd.DataFrame(
+        {"isolate": [f"i{at}" for at in range(40)], "CIP": [0.25, 0.5, 1, 2] * 10, "MEM": [1, 2, 4, 8] * 10}
+    )
+    with pd.ExcelWriter(path) as book:
+        values.to_excel(book, sheet_name="MIC", index=False)
+        pd.DataFrame([["CIP", 0.25, 0.5], ["MEM", 2, 8]], columns=["drug", "S <=", "R >"]).to_excel(
+            book, sheet_name="key", index=False
+        )
+    profile = profile_file(path)
+    assert '"CIP | 0.25 | 0.5"' in files_text([profile])
+    assert "R >" not in files_text([profile], levels=False)
+
+
 def test_what_a_legend_says_is_told_and_its_codes_only_with_consent(tmp_path):
     path = tmp_path / "stays.csv"
     rows = "".join(f"{at},{at % 2},{at % 3 + 1}\n" for at in range(24))

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from growth_data import write_growth
 
 from engine.api import open_engine
+from engine.domain.report import Report
+from engine.domain.results import Route, RunRecord
+from engine.errors import PlanError
+from engine.strategies.proposing import Proposing
 
 
 @pytest.fixture
@@ -69,3 +75,19 @@ def test_what_is_asked_of_the_desk_says_react_and_a_forced_plan_skips_it(engine)
     forced = engine.wait(engine.ask("What can you do?", strategy="dag"), 60)
     assert forced.route.strategy in ("dag", "react")
     assert forced.route.method == "forced"
+
+
+def test_what_is_looked_up_in_place_of_a_plan_of_files_says_that_the_question_was_not_answered():
+    known = SimpleNamespace(
+        answer=lambda *_, **__: Report(run_id="r", question="q", title="t", summary=["It has 12 columns."])
+    )
+    records = SimpleNamespace(update=lambda record, _, **told: record.model_copy(update=told))
+    proposing = Proposing(records, None, None, known, None, None)
+    refused = PlanError("The breakpoints are not given.", advice="Say which count.")
+    route = Route(strategy="dag", method="forced", confidence=0.9, reasons=["It names files."])
+    record = RunRecord(run_id="r", user="", question="q", status="planning", created_at="", data=["mic.xlsx"])
+    rerouted, answer = proposing._instead(record, [], route, refused)
+    said = "The question itself was not answered: The breakpoints are not given. Say which count."
+    assert (answer.caveats, answer.limitations) == ([said], [said])
+    assert rerouted.route.strategy == "react"
+    assert proposing._instead(record.model_copy(update={"data": []}), [], route, refused)[1].caveats == []

@@ -169,6 +169,7 @@ def _source(book: _Book, sheet: _Sheet) -> TableSource:
     return TableSource(
         frame=frame, read=read, rows=rows, format="xlsx", headers=headers, warnings=notes, first_column=first,
         details={"sheets": book.titles, "legend": legend}
+        | ({"beside": said} if (said := [row for name in explaining for row in book.lines[name]]) else {})
         | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
     )  # fmt: skip
 
