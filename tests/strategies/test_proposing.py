@@ -78,9 +78,9 @@ def test_what_is_asked_of_the_desk_says_react_and_a_forced_plan_skips_it(engine)
 
 
 def test_what_is_looked_up_in_place_of_a_plan_of_files_says_that_the_question_was_not_answered():
-    known = SimpleNamespace(
-        answer=lambda *_, **__: Report(run_id="r", question="q", title="t", summary=["It has 12 columns."])
-    )
+    lists = ("findings", "methods", "figures", "tables", "limitations", "next_steps", "citations")
+    told = Report(title="t", question="q", summary=["It has 12 columns."], **{name: [] for name in lists})
+    known = SimpleNamespace(answer=lambda *_, **__: told)
     records = SimpleNamespace(update=lambda record, _, **told: record.model_copy(update=told))
     proposing = Proposing(records, None, None, known, None, None)
     refused = PlanError("The breakpoints are not given.", advice="Say which count.")
