@@ -6,9 +6,9 @@ is shown as what it is: code of a model, for one question, until people have app
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -19,10 +19,11 @@ from engine.data.catalogue import KINDS
 from engine.domain.base import Value
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
-from engine.domain.toolspec import InputSpec, OutputSpec, WrittenTool
+from engine.domain.toolspec import InputSpec, OutputSpec, ParamSpec, WrittenTool
 from engine.errors import PlanError
 from engine.ports.models.chat import Role
 from engine.toolbox.checks import CHECKS
+from engine.toolbox.typecheck import param_problem
 from engine.toolbox.written import GENERAL, written_tool
 
 ROUNDS = 3
@@ -56,6 +57,23 @@ class CodeOutput(Value):
     type: Literal["table", "figure", "gene_list"]
 
 
+class CodeParam(Value):
+    """What the function is told of this question by name, so that it serves another with other columns or values."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    kind: Literal["column", "columns", "level", "number", "text"]
+    of: str = Field(
+        default="", description="Of columns: the argument they are of. Of a level: the parameter of its column."
+    )
+    description: str = Field(min_length=3)
+    value: str | float | list[str] = Field(description="For this question.")
+
+    def spec(self) -> ParamSpec:
+        """Return it as a parameter of a tool."""
+        of = self.of if self.kind in ("column", "columns", "level") else ""
+        return ParamSpec(name=self.name, kind=self.kind, of=of, description=self.description, required=True)
+
+
 class WrittenCode(Value):
     """What the model answers."""
 
@@ -63,6 +81,7 @@ class WrittenCode(Value):
     description: str = Field(min_length=10)
     inputs: list[CodeInput]
     outputs: list[CodeOutput] = Field(min_length=1)
+    params: list[CodeParam] = []
     checks: list[str] = []
     code: str
     give_up: str = Field(default="", description="Why no code can answer this with these data; empty otherwise.")
@@ -70,10 +89,11 @@ class WrittenCode(Value):
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
-    """A tool and which file is which of its inputs."""
+    """A tool, which file is which of its inputs, and its parameters for this question."""
 
     tool: WrittenTool
     files: dict[str, str]
+    params: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +121,8 @@ class Coder:
         }
         names = {profile.name for profile in given}
         wrote = self._ask("coder", {**known, "failed": ""}, wanted.criteria, question, names, run_id)
-        if wrote is None:
-            raise PlanError("The model does not write code for this part of the question.")
+        if isinstance(wrote, str):
+            raise PlanError(f"The model does not write code for this part of the question: {wrote}")
         return wrote
 
     def rewrite(
@@ -132,6 +152,9 @@ class Coder:
         shown = failed if deep else failed[-1:]
         tried = "\n\n".join(f"Failed with: {why}\n```python\n{tool.source}```" for tool, why in shown)
         ports = [f"{port.name}: {port.type.value}" for port in newest.inputs]
+        ports += [
+            f"parameter {param.name} ({param.kind}{f' of {param.of}' if param.of else ''})" for param in newest.params
+        ]
         known = {
             "question": question,
             "task": newest.description,
@@ -142,7 +165,7 @@ class Coder:
         }
         role: Role = "reasoning" if deep else "coder"
         wrote = self._ask(role, {**known, "failed": tried}, newest.criteria, question, set(), run_id, newest)
-        return wrote.tool if wrote is not None else None
+        return None if isinstance(wrote, str) else wrote.tool
 
     def _ask(
         self,
@@ -153,20 +176,26 @@ class Coder:
         files: set[str],
         run_id: str,
         before: WrittenTool | None = None,
-    ) -> Wrote | None:
+    ) -> Wrote | str:
+        """Return the tool, or why the model gives up."""
         issues: list[str] = []
-        same = before and (_kinds(before.inputs), _kinds(before.outputs))
+        same = before and (_kinds(before.inputs), _kinds(before.outputs), {p.name: p.kind for p in before.params})
         for _ in range(ROUNDS):
             system, user = load_prompt("write_code").filled(**known, complaints="\n".join(issues))
             asked = self.models.ask(role, system, user, WrittenCode, purpose="write code for a step", run_id=run_id)
             code = asked.value
             if code.give_up:
-                return None
+                return code.give_up
             inputs = {item.argument: item.type for item in code.inputs}
             outputs = {item.name: DataType(item.type) for item in code.outputs}
             issues = [f"There is no file {item.file!r}." for item in code.inputs if files and item.file not in files]
-            if same and (inputs, outputs) != same:
-                issues.append("Arguments and outputs must stay what they were.")
+            params = [param.spec() for param in code.params]
+            if same and (inputs, outputs, {param.name: param.kind for param in params}) != same:
+                issues.append("Arguments, parameters and outputs must stay what they were.")
+            issues += _of_nothing(params, inputs)
+            issues += [
+                text for p, own in zip(params, code.params, strict=True) if (text := param_problem(p, own.value))
+            ]
             try:
                 tool = written_tool(
                     title=code.title,
@@ -174,6 +203,7 @@ class Coder:
                     source=code.code,
                     inputs=inputs,
                     outputs=outputs,
+                    params=params,
                     checks=[name for name in code.checks if name in GENERAL] or ["tables_not_empty"],
                     criteria=criteria,
                     question=question,
@@ -184,8 +214,19 @@ class Coder:
                 issues += str(err).splitlines()
             else:
                 if not issues:
-                    return Wrote(tool, {item.argument: item.file for item in code.inputs})
+                    values = {param.name: param.value for param in code.params}
+                    return Wrote(tool, {item.argument: item.file for item in code.inputs}, values)
         raise PlanError("No code that was written has the form of a tool.", details={"issues": issues})
+
+
+def _of_nothing(params: Sequence[ParamSpec], inputs: Collection[str]) -> Iterator[str]:
+    """Yield what is wrong with what parameters are of."""
+    columns = {param.name for param in params if param.kind == "column"}
+    for param in params:
+        known = columns if param.kind == "level" else inputs if param.kind in ("column", "columns") else {""}
+        if param.of not in known:
+            what = "parameter of kind column" if param.kind == "level" else "argument"
+            yield f"The parameter {param.name!r} is of {param.of!r}, which is no {what}."
 
 
 def _kinds(ports: Sequence[InputSpec | OutputSpec]) -> dict[str, DataType]:

@@ -321,7 +321,7 @@ class QuestionReader:
                 continue
             self.shelf.keep(wrote.tool, by=wrote.tool.model)
             why = f"No tool does this, so {wrote.tool.model} wrote code for it."
-            goals.append(ToldGoal(tool=wrote.tool.name, files=wrote.files, why=why))
+            goals.append(ToldGoal(tool=wrote.tool.name, files=wrote.files, params=wrote.params, why=why))
         return read.model_copy(update={"goals": goals, "not_answered": left})
 
     def _ask(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from growth_data import write_growth
 from scripted import Scripted
@@ -10,13 +11,15 @@ from engine.agents.coder import DEEPER, REPAIRS, Coder, CodeWanted
 from engine.agents.mender import StepMender
 from engine.agents.reader import QuestionReader
 from engine.data.profiler import profile_file
-from engine.domain.plan import TaskNode
+from engine.domain.datatypes import DataType
+from engine.domain.plan import Dataset, TaskNode
 from engine.domain.results import NodeResult
 from engine.errors import PlanError
 from engine.planning.planner import Planner
 from engine.steps.mending import Mending
 from engine.steps.repairs import Failure
 from engine.toolbox.registry import builtin_tools
+from engine.toolbox.script import file_input, step_script
 from engine.toolbox.shelf import Shelf
 from engine.toolbox.written import spec_of
 from storage.tools.written_twin import WrittenTwin
@@ -66,7 +69,7 @@ def test_code_that_is_no_tool_goes_back_with_what_is_wrong(profile):
 def test_code_that_never_is_a_tool_and_a_model_that_gives_up_are_said(profile):
     with pytest.raises(PlanError, match="form of a tool"):
         Coder(Scripted(*[code("x = 1")] * 3)).write(WANTED, "q", [profile])
-    with pytest.raises(PlanError, match="does not write code"):
+    with pytest.raises(PlanError, match="does not write code for this part of the question: No"):
         Coder(Scripted(ANSWER | {"give_up": "No."})).write(WANTED, "q", [profile])
 
 
@@ -102,6 +105,68 @@ def test_what_no_tool_does_is_planned_as_code_that_a_person_reads_first(profile)
     assert registry.is_aside(node.tool)
     assert any("code that a model wrote" in warning for warning in plan.warnings)
     assert any("scripted/one wrote code" in reason for reason in node.reasons)
+
+
+WITH_PARAMS = """def ratio(table, *, value, group, above, below):
+    import pandas as pd
+
+    means = table.groupby(group)[value].mean()
+    ratio = means[above] / means[below]
+    found = {"text": f"The ratio is {ratio:.4f}.", "values": [{"name": "ratio", "value": ratio}], "output": "result"}
+    return {"result": pd.DataFrame({"ratio": [ratio]}), "findings": [found], "warnings": []}
+"""
+PARAMS = [
+    {"name": "value", "kind": "column", "of": "table", "description": "What is measured.", "value": "growth"},
+    {"name": "group", "kind": "column", "of": "table", "description": "The groups.", "value": "treatment"},
+    {"name": "above", "kind": "level", "of": "group", "description": "Group above the line.", "value": "treated"},
+    {"name": "below", "kind": "level", "of": "group", "description": "Group below the line.", "value": "control"},
+]
+
+
+def test_code_that_worked_serves_another_question_by_its_parameters_alone(profile, tmp_path, monkeypatch):
+    registry = builtin_tools()
+    shelf = Shelf(WrittenTwin(), registry, Clock())
+    models = Scripted({"code": [WANTED.model_dump()]}, code(WITH_PARAMS) | {"params": PARAMS})
+    reader = QuestionReader(models, Planner(registry), registry, coder=Coder(models), shelf=shelf)
+    (first,) = reader.plan("How large is the ratio of growth?", [profile], []).plan.nodes
+    assert {p["name"]: first.params[p["name"]] for p in PARAMS} == {p["name"]: p["value"] for p in PARAMS}
+    shelf.worked(first.tool, "run_1", 1.0)
+    other = {"value": "height", "group": "treatment", "above": "control", "below": "treated"}
+    again = Scripted({"see": [first.tool]}, {"goals": [{"tool": first.tool, "params": other}]})
+    reader = QuestionReader(again, Planner(registry), registry, coder=Coder(again), shelf=shelf)
+    (second,) = reader.plan("And of height, the other way round?", [profile], []).plan.nodes
+    assert again.roles == ["reasoning", "reasoning"], "no code is written"
+    assert "- above: level of group, required. Group above the line." in again.asked[1]
+    assert (second.tool, {name: second.params[name] for name in other}) == (first.tool, other)
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "outputs").mkdir()
+    guess = profile.serves_as(DataType.TABLE)
+    data = Dataset(name="growth.csv", path=profile.path, sha256="", type=guess.type, read=guess.read)
+    spec = spec_of(shelf.record(first.tool).tool)
+    exec(step_script(spec, {"table": file_input(data.path, data, spec)}, other), {"__name__": "step"})
+    means = pd.read_csv(profile.path).groupby("treatment")["height"].mean()
+    (found,) = pd.read_csv(tmp_path / "outputs" / "result.csv")["ratio"]
+    assert found == pytest.approx(means["control"] / means["treated"])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({0: {"of": "tabel"}}, "The parameter 'value' is of 'tabel', which is no argument."),
+        ({2: {"of": "table"}}, "The parameter 'above' is of 'table', which is no parameter of kind column."),
+        ({3: {"value": 5.0}}, "below must be a text, not 5.0."),
+        (
+            {0: {"name": "measure"}},
+            "ratio must take exactly its parameters as keyword-only arguments: measure, group, above, below.",
+        ),
+    ],
+)
+def test_parameters_of_code_that_do_not_fit_go_back(profile, change, says):
+    params = [one | change.get(at, {}) for at, one in enumerate(PARAMS)]
+    models = Scripted(code(WITH_PARAMS) | {"params": params}, code(WITH_PARAMS) | {"params": PARAMS})
+    Coder(models).write(WANTED, "q", [profile])
+    assert says in models.asked[1]
 
 
 def test_code_that_worked_is_offered_to_the_next_question(profile):
