@@ -193,9 +193,7 @@ class Coder:
             if same and (inputs, outputs, {param.name: param.kind for param in params}) != same:
                 issues.append("Arguments, parameters and outputs must stay what they were.")
             issues += _of_nothing(params, inputs)
-            issues += [
-                text for p, own in zip(params, code.params, strict=True) if (text := param_problem(p, own.value))
-            ]
+            issues += filter(None, (param_problem(param.spec(), param.value) for param in code.params))
             try:
                 tool = written_tool(
                     title=code.title,

@@ -258,7 +258,12 @@ class Planner:
         if len(profiles) != 2 or len((data := self._data(profiles)).sheets) != len(profiles):
             return plan_it()
         if (plate := plate_of(data)) is not None:
-            return plan_it(both=functools.partial(unfolded, self._catalogue, plate))
+            with contextlib.suppress(PlanError):
+                put_together = plan_it(both=functools.partial(unfolded, self._catalogue, plate))
+                # What needs no reading (how many wells a strain) is asked of the layout, whose rows are wells.
+                if plate.is_read_by(put_together.plan):
+                    return put_together
+            return plan_it()
         try:
             plan = plan_it()
         except PlanError:

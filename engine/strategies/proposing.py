@@ -127,7 +127,7 @@ class Proposing:
                 details=err.details,
             ) from err
         if record.data:  # what is known of the files is not what was asked of them
-            why = f"The question itself was not answered: {err.message} {err.advice}".strip()
+            why = f"This was looked up; no analysis of the files could be planned: {err.message} {err.advice}".strip()
             told = {"caveats": [why, *answer.caveats][:MOST_CAVEATS], "limitations": [why, *answer.limitations]}
             answer = answer.model_copy(update=told)
         _log.info("Run %s is answered from what is known: %s", record.run_id, err.message)

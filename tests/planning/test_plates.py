@@ -43,6 +43,11 @@ def test_growth_is_planned_on_the_plate_with_its_layout(files, question, conditi
     }  # fmt: skip
 
 
+def test_what_is_asked_of_the_layout_alone_counts_wells_and_no_readings(files):
+    plan = the_planner().plan("how many wells per strain", files).plan
+    assert [dataset.name for dataset in plan.datasets] == ["layout.csv"]
+
+
 def test_a_reader_is_told_of_the_table_and_may_name_its_columns(files):
     told = the_planner().told_together(files)
     assert "'OD600'" in told

@@ -77,7 +77,7 @@ def test_what_is_asked_of_the_desk_says_react_and_a_forced_plan_skips_it(engine)
     assert forced.route.method == "forced"
 
 
-def test_what_is_looked_up_in_place_of_a_plan_of_files_says_that_the_question_was_not_answered():
+def test_what_is_looked_up_in_place_of_a_plan_of_files_says_that_no_analysis_was_planned():
     lists = ("findings", "methods", "figures", "tables", "limitations", "next_steps", "citations")
     told = Report(title="t", question="q", summary=["It has 12 columns."], **{name: [] for name in lists})
     known = SimpleNamespace(answer=lambda *_, **__: told)
@@ -87,7 +87,9 @@ def test_what_is_looked_up_in_place_of_a_plan_of_files_says_that_the_question_wa
     route = Route(strategy="dag", method="forced", confidence=0.9, reasons=["It names files."])
     record = RunRecord(run_id="r", user="", question="q", status="planning", created_at="", data=["mic.xlsx"])
     rerouted, answer = proposing._instead(record, [], route, refused)
-    said = "The question itself was not answered: The breakpoints are not given. Say which count."
+    said = (
+        "This was looked up; no analysis of the files could be planned: The breakpoints are not given. Say which count."
+    )
     assert (answer.caveats, answer.limitations) == ([said], [said])
     assert rerouted.route.strategy == "react"
     assert proposing._instead(record.model_copy(update={"data": []}), [], route, refused)[1].caveats == []

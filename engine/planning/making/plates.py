@@ -11,6 +11,7 @@ from typing import NamedTuple
 from engine.data.catalogue import KINDS
 from engine.data.structure.rows import look
 from engine.domain.datatypes import DataType
+from engine.domain.plan import TaskDag, texts_of
 from engine.domain.profile import TypeGuess
 from engine.domain.toolspec import ToolSpec
 from engine.planning.choosing.catalogue import Catalogue
@@ -36,6 +37,12 @@ class Plate(NamedTuple):
         """What its readings are called in the table that is made."""
         said = _MEASURED.search(self.plate.name)
         return said[0] if said else "reading"
+
+    def is_read_by(self, plan: TaskDag) -> bool:
+        """Say whether a step of a plan uses readings or what stands beside them on the plate."""
+        own = {self.value, *(column.name for column in self.plate.columns)}
+        after = plan.nodes[1:]  # the first puts plate and layout together
+        return bool(own & {text for node in after for value in node.params.values() for text in texts_of(value)})
 
     @property
     def told(self) -> str:

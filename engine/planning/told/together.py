@@ -50,8 +50,12 @@ def seen_by(told: ToldPlan, data: Data, catalogue: Catalogue, made: Making) -> t
     tables = dict[str, Data]()
     for first, second in {_key(pair): pair for pair in pairs if pair}.values():
         reading, both = made.reading, Data([first, second])
-        lists = one_lists_the_other(both)
-        _, table = unfolded(catalogue, plate, made) if plate else joined(catalogue, *(lists or (both, [])), made)
+        if plate is not None:
+            _, table = unfolded(catalogue, plate, made)
+        else:
+            lists = one_lists_the_other(both)
+            assert lists is not None
+            _, table = joined(catalogue, *lists, made)
         made.reading = reading
         here = [c for c in told.columns if all(map(table.column, _of_files({c.name}, formulas, data)))]
         tables[_key((first, second))] = _serving(with_columns(table, here), told.goals, catalogue)
@@ -68,11 +72,13 @@ def _serving(data: Data, goals: Iterable[ToldGoal], catalogue: Catalogue) -> Dat
     Of times to an event these are time and event, also where the event is a column that is computed first.
     """
     for goal in goals:
-        spec = catalogue.registry.get(goal.tool) if goal.tool in catalogue.registry else None
-        for port in spec.inputs if spec is not None else ():
+        if goal.tool not in catalogue.registry:
+            continue
+        spec = catalogue.registry.get(goal.tool)
+        for port in spec.inputs:
             if DataType.TABLE not in KINDS[port.type].takes or data.serving(port.type):
                 continue
-            needed = [param.name for param in spec.params if param.kind == "column" and param.required] if spec else []
+            needed = [param.name for param in spec.params if param.kind == "column" and param.required]
             columns = [str(goal.params.get(name, "")) for name in needed]
             home = data.home(columns)
             guess = home.serves(DataType.TABLE) if home is not None else None

@@ -31,6 +31,7 @@ from engine.toolbox.pharmacology.growth_groups import (
 from engine.toolbox.pharmacology.growth_plates import growth_rows, without_medium
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import finding_values, format_number, new_axes, order_levels, pick_level
+from engine.toolbox.tables.plates import holds_medium
 from engine.toolbox.tables.rows import table_row
 
 
@@ -267,6 +268,7 @@ def time_words(time, time_unit):
         *CURVE_HELPERS,
         time_words,
         growth_rows,
+        holds_medium,
         without_medium,
         steepest_log_growth,
         above_noise,

@@ -11,6 +11,7 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
+from engine.toolbox.tables.plates import holds_medium
 
 
 def growth_rows(table, time, density, wells, group, well):
@@ -87,8 +88,7 @@ def growth_rows(table, time, density, wells, group, well):
 
 def without_medium(long, blank):
     """Return the cultures, the density of the medium from wells called so (or the one given), and warnings."""
-    pattern = r"(?i)(?:.*[\W_])?(?:blanks?|medium|media|broth|sterile|uninoculated|no cells)(?:[\W_].*)?"
-    medium = long["group"].str.fullmatch(pattern) | long["well"].str.fullmatch(pattern)
+    medium = holds_medium(long["group"]) | holds_medium(long["well"])
     if not medium.any() or medium.all():
         return long, blank, []
     named = ", ".join(dict.fromkeys(long.loc[medium, "group"]))

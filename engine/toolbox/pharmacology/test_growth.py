@@ -67,6 +67,13 @@ def test_an_exact_culture_gives_its_rate_lag_and_plateau():
     assert row["plateau"] == pytest.approx(1.2)
 
 
+def test_a_dose_called_medium_is_no_blank():
+    table = plate(((("low", 0.9), 3), (("medium", 0.7), 3), (("high", 0.5), 3)))
+    result = growth_rate(table, **LONG)
+    assert result["rates"]["group"].tolist() == ["low", "medium", "high"]
+    assert not any("Wells of medium" in text for text in result["warnings"])
+
+
 def test_noise_near_the_medium_is_not_the_steepest_stretch():
     random = np.random.default_rng(4)
     od = np.minimum(0.001 * np.exp(0.5 * HOURS), 1.0) + random.normal(0, 0.004, len(HOURS))

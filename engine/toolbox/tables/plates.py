@@ -9,6 +9,20 @@ from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import finding_values, format_number, level_labels, plain_table, require_columns
 
 
+def holds_medium(names):
+    """Return which names of wells or groups say that there is only medium in them: `blank`, `medium 2`, `no cells`.
+
+    Beside `low` or `high` a `medium` is a level, and `rich medium` is what something grows in.
+    """
+    import re
+
+    word = r"blanks?|medium|media|broth|sterile|uninoculated|no cells"
+    if {"low", "high"} & set(names.dropna().astype(str).str.strip().str.lower()):
+        word = r"blanks?|sterile|uninoculated|no cells"
+    pattern = rf"(?i)\s*(?:{word})(?:[\W_]+(?:only|controls?|wells?|blanks?|medium|media|broth|\d+))*[\W_]*\d*\s*"
+    return names.map(lambda name: isinstance(name, str) and re.fullmatch(pattern, name) is not None).astype(bool)
+
+
 @tool(
     name="unfold_plate",
     title="Wells of a plate with their layout",
@@ -33,12 +47,10 @@ from engine.toolbox.tables.columns import finding_values, format_number, level_l
     packages=("pandas",),
     seconds=1.0,
     example="Put the plate and its layout together.",
-    helpers=(plain_table, require_columns, level_labels, format_number, finding_values),
+    helpers=(plain_table, require_columns, level_labels, format_number, finding_values, holds_medium),
 )
 def unfold_plate(plate, layout, *, well: str, value: str = "reading"):
     """Put readings of wells and their layout together."""
-    import re
-
     import pandas as pd
 
     plate, layout = plain_table(plate), plain_table(layout)
@@ -56,11 +68,10 @@ def unfold_plate(plate, layout, *, well: str, value: str = "reading"):
     long[value] = pd.to_numeric(long[value], errors="coerce")
     others = layout.drop(columns=[name for name in layout.columns if name != well and name in kept])
     long = long.merge(others, on=well, how="left", sort=False)
-    pattern = re.compile(r"(?i)(?:.*[\W_])?(?:blanks?|medium|media|broth|sterile|uninoculated|no cells)(?:[\W_].*)?")
     texts = [name for name in others.columns if name != well and others[name].dtype == object]
     is_blank = pd.Series(False, index=others.index)
     for name in texts[:3]:  # what is in a well is said first; a remark may mention a medium
-        is_blank |= others[name].fillna("").astype(str).map(lambda cell: bool(pattern.fullmatch(cell)))
+        is_blank |= holds_medium(others[name].astype("string").astype(object))
     blanks, warnings, findings = set(others.loc[is_blank, well]), [], []
     if blanks and len(blanks) < len(wells):
         of_blank = long[well].isin(blanks)
@@ -69,7 +80,7 @@ def unfold_plate(plate, layout, *, well: str, value: str = "reading"):
         medians = long[of_blank].groupby(kept[0])[value].median() if kept else None
         long[value] = long[value] - (long[kept[0]].map(medians) if kept else level)
         long = long[~of_blank]
-        warnings.append(f"The median of {len(blanks)} blank wells ({format_number(level)} on average) was taken off "
+        warnings.append(f"The median of {len(blanks)} blank wells ({format_number(level)} over all rows) was taken off "
                         f"every reading of the same {kept[0] if kept else 'plate'}.")  # fmt: skip
     missing = [name for name in layout[well] if name not in set(map(str, plate.columns))]
     if missing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from engine.toolbox.tables.plates import unfold_plate
+from engine.toolbox.tables.plates import holds_medium, unfold_plate
 
 PLATE = pd.DataFrame({
     "min": [0, 10], "A1": [0.11, 0.21], "A2": [0.12, 0.42], "B1": [0.10, 0.10], "B2": [0.10, 0.12], "B3": [0.1, 0.9],
@@ -45,3 +45,15 @@ def test_without_blanks_readings_stay_as_they_are():
 def test_what_is_no_plate_is_a_sentence(layout, given, says):
     with pytest.raises(ValueError, match=says):
         unfold_plate(PLATE, layout, **given)
+
+
+@pytest.mark.parametrize(
+    ("names", "medium"),
+    [
+        (["wt", "blank", "Blank 2", "medium only", "no cells"], [False, True, True, True, True]),
+        (["low", "medium", "high", "blank"], [False, False, False, True]),
+        (["rich medium", "minimal", None, "broth"], [False, False, False, True]),
+    ],
+)
+def test_a_dose_called_medium_and_what_something_grows_in_are_no_blanks(names, medium):
+    assert holds_medium(pd.Series(names, dtype=object)).tolist() == medium
