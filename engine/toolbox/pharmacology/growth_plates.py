@@ -88,7 +88,10 @@ def growth_rows(table, time, density, wells, group, well):
 
 def without_medium(long, blank):
     """Return the cultures, the density of the medium from wells called so (or the one given), and warnings."""
-    medium = holds_medium(long["group"]) | holds_medium(long["well"])
+    import pandas as pd
+
+    own = [well.removeprefix(f"{group}, ") for well, group in zip(long["well"], long["group"], strict=True)]
+    medium = holds_medium(long["group"]) | holds_medium(pd.Series(own, index=long.index, dtype=object))
     if not medium.any() or medium.all():
         return long, blank, []
     named = ", ".join(dict.fromkeys(long.loc[medium, "group"]))

@@ -70,7 +70,7 @@ def test_an_exact_culture_gives_its_rate_lag_and_plateau():
 def test_a_dose_called_medium_is_no_blank():
     table = plate(((("low", 0.9), 3), (("medium", 0.7), 3), (("high", 0.5), 3)))
     result = growth_rate(table, **LONG)
-    assert result["rates"]["group"].tolist() == ["low", "medium", "high"]
+    assert set(result["rates"]["group"]) == {"low", "medium", "high"}
     assert not any("Wells of medium" in text for text in result["warnings"])
 
 
