@@ -236,3 +236,12 @@ def test_gene_list_in_a_workbook_is_read(tmp_path: Path) -> None:
     profile = profile_file(make.excel(tmp_path / "g.xlsx", {"S": frame}, title="Our genes"))
     assert types(profile)[0] == "gene_list"
     assert read_data(profile.path, "gene_list", **profile.types[0].read) == make.SYMBOLS
+
+
+def test_a_header_that_its_numbered_values_begin_with_is_a_header(tmp_path):
+    rows = [f"L{at:02d},mouse{at // 2:02d},{('wt', 'ko')[at % 2]}" for at in range(12)]
+    (tmp_path / "libraries.csv").write_text("library,mouse,genotype\n" + "\n".join(rows) + "\n")
+    assert [column.name for column in profile_file(tmp_path / "libraries.csv").column_profiles][-2:] == [
+        "mouse",
+        "genotype",
+    ]

@@ -512,9 +512,12 @@ def test_a_column_that_no_word_surely_names_is_proposed_by_meaning_and_waited_fo
     assert asked.text not in [issue.message for issue in check_plan(answered, builtin_tools())]
 
 
-def test_samples_that_no_step_can_leave_out_refuse_the_question(planner, paired):
-    with pytest.raises(PlanError, match="leaves out part of the data"):
-        planner.plan("heatmap of the top 40 genes, treated samples only", paired)
+def test_of_a_matrix_the_samples_that_are_asked_about_are_kept_in_the_list_and_in_the_matrix(planner, paired):
+    plan = planner.plan("heatmap of the top 40 genes, treated samples only", paired).plan
+    assert node(plan, "filter_rows").params["condition"] == "`dex` in ['treated']"
+    kept = node(plan, "keep_samples")
+    assert node(plan, "expression_heatmap").inputs["samples"] == f"{kept.id}.samples"
+    assert node(plan, "normalize_counts").inputs["counts"] == f"{kept.id}.kept"
 
 
 def test_replicates_that_one_word_names_are_all_taken(planner, folder):

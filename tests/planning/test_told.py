@@ -324,7 +324,7 @@ def test_what_has_one_row_each_is_not_told_as_the_subject(trial):
         Planner(builtin_tools()).plan_told("which yields most", [trial], ToldPlan(goals=[goal]))
 
 
-def test_rows_that_a_step_on_a_matrix_cannot_keep_are_refused_by_what_was_told(tmp_path):
+def test_rows_that_are_told_of_a_step_on_a_matrix_are_kept_in_its_list_of_samples(tmp_path):
     chance = np.random.default_rng(2)
     samples = [f"S{n:02d}" for n in range(12)]
     values = pd.DataFrame(2 ** chance.normal(20, 2, (80, 12)), columns=samples).round()
@@ -334,8 +334,9 @@ def test_rows_that_a_step_on_a_matrix_cannot_keep_are_refused_by_what_was_told(t
     sheet.to_csv(tmp_path / "sheet.csv", index=False)
     goal = ToldGoal(analysis="sample_pca", tool="sample_pca", rows=[ToldRows(column="arm", values=["A", "B"])])
     profiles = [profile_file(tmp_path / "areas.csv"), profile_file(tmp_path / "sheet.csv")]
-    with pytest.raises(PlanError, match="'arm in A, B'"):
-        Planner(builtin_tools()).plan_told("do A and B separate?", profiles, ToldPlan(goals=[goal]))
+    plan = Planner(builtin_tools()).plan_told("do A and B separate?", profiles, ToldPlan(goals=[goal])).plan
+    assert [n.tool for n in plan.order()] == ["filter_rows", "keep_samples_of_intensities", "sample_pca"]
+    assert plan.order()[0].params["condition"] == "`arm` in ['A', 'B']"
 
 
 @pytest.mark.parametrize("rows", [[], [ToldRows(column="cohort", values=["c1"])]])
@@ -408,7 +409,7 @@ def test_rows_of_one_visit_are_independent_though_not_everybody_came_to_all(tmp_
         planner.plan_told("Is it higher in type 1 at the beginning?", profiles, ToldPlan(goals=[both]))
 
 
-def test_a_computed_column_of_a_list_of_samples_is_refused_by_name_where_its_tool_takes_the_file_as_it_is(tmp_path):
+def test_the_samples_of_a_matrix_are_compared_by_a_column_that_is_computed_of_their_list(tmp_path):
     random, samples = np.random.default_rng(5), [f"S{at:02d}" for at in range(12)]
     counts = pd.DataFrame(random.poisson(80, (60, 12)), columns=samples, index=[f"GENE{at}" for at in range(60)])
     counts.to_csv(tmp_path / "counts.csv", index_label="gene")
@@ -418,5 +419,10 @@ def test_a_computed_column_of_a_list_of_samples_is_refused_by_name_where_its_too
     params = {"condition": "arm_visit", "treated": "A_V2", "control": "A_V1"}
     goal = ToldGoal(tool="differential_expression", params=params)
     both = ToldColumn(name="arm_visit", formula="join(arm, visit, '_')")
-    with pytest.raises(PlanError, match="the computed column 'arm_visit' cannot be given to it"):
-        Planner(builtin_tools()).plan_told("Which genes change in A?", profiles, ToldPlan(goals=[goal], columns=[both]))
+    told = ToldPlan(goals=[goal], columns=[both])
+    plan = Planner(builtin_tools()).plan_told("Which genes change in A?", profiles, told).plan
+    steps = {n.tool: n for n in plan.nodes}
+    made, kept, answer = (steps[name] for name in ("derive_column", "keep_samples", "differential_expression"))
+    assert kept.inputs["table"].startswith(f"{made.id}.")
+    assert answer.inputs == {"counts": f"{kept.id}.kept", "samples": f"{kept.id}.samples"}
+    assert {answer.params["treated"], answer.params["control"]} == {"A_V2", "A_V1"}

@@ -164,8 +164,8 @@ def _is_header(first: list[str], rows: list[list[str]]) -> bool:
 
 def _shared_start(values: list[str]) -> bool:
     """Say whether all values begin with the same letters followed by different numbers."""
-    starts = {match.group() for match in (re.match(r"[A-Za-z]{2,}[:_-]?(?=\d)", value) for value in values) if match}
-    return len(values) > 3 and len(starts) == 1 and all(value.startswith(tuple(starts)) for value in values)
+    starts = {match and match.group() for match in (re.match(r"[A-Za-z]{2,}[:_-]?(?=\d)", value) for value in values)}
+    return len(values) > 3 and len(starts) == 1 and None not in starts  # `mouse` above mouse01 is no value
 
 
 def _looks_like_codes(first: list[str]) -> bool:

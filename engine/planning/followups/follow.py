@@ -32,7 +32,6 @@ from engine.planning.followups.words import (
     OUTRIGHT,
     PICTURE,
     SHORT,
-    SOME_ROWS,
     asking,
     said_anew,
     stands_alone,
@@ -133,7 +132,6 @@ def follow_up(
     if not before.nodes or stands_alone(question, own, judge(question)[0], specs):
         return None
     turn = Turn(question, own, fresh, base, before, data, specs, judge)
-    _require_no_samples(turn)
     if tries := compared_anew(turn) or whole_again(turn):
         return FollowUp(
             tries,
@@ -278,23 +276,6 @@ def _said_by_the_others(turn: Turn, rows: Sequence[Restriction]) -> str:
         return ""
     others = [level for level in column.levels if level not in rows[0].values]
     return f"without {column.name} {' and '.join(others)}"
-
-
-def _require_no_samples(turn: Turn) -> None:
-    """Refuse to leave out samples of a matrix, which no step does.
-
-    Raises:
-        PlanError: when a sample is named.
-    """
-    matrices = [sheet.profile for sheet in turn.data.sheets if sheet.profile.feature_ids]
-    known = {name for profile in matrices for name in profile.sample_ids}
-    named = [word for word in turn.question.replace(",", " ").replace("?", " ").split() if word.strip(".;:!") in known]
-    if known and not turn.own.contrasts and SOME_ROWS.search(turn.question):
-        named += [m.level for m in turn.own.mentions if m.level]
-    if named:
-        message = f"No step leaves out or keeps single samples of a matrix ({', '.join(named)})."
-        advice = "Leave them out of both files, the matrix and its sample sheet, and ask with these."
-        raise PlanError(message, advice=advice)
 
 
 def _nothing_new(turn: Turn, registry: ToolRegistry) -> PlanError:

@@ -27,6 +27,8 @@ from engine.planning.tables.sheets import is_group
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_PAIRED = 0.75
+"""So many of the donors must be in both groups: some lose a sample."""
 CLEARLY = 0.15
 """A column is clearly the condition when no other comes so near to it."""
 
@@ -248,12 +250,12 @@ def _pair(case: Case, columns: Sequence[ColumnProfile], used: pd.DataFrame, grou
     found: list[tuple[float, str]] = []
     for column in columns:
         values = used[column.name].astype("string")
-        if values.isna().any() or not 2 <= values.nunique() <= len(values) // 2:
+        if values.isna().any() or values.nunique() < 2:
             continue
         table = used.groupby([values, groups]).size().unstack(fill_value=0)
-        if not bool((table > 0).all().all()) or table.shape[1] < 2:
+        if table.shape[1] < 2 or float((table > 0).all(axis=1).mean()) < MOST_PAIRED:
             continue
-        once = bool((table == 1).all().all())
+        once = bool((table <= 1).all().all())
         named = case.reading.strength(column.name) >= 0.6
         said = case.reading.paired is True
         score = column.role("pair") + 0.3 * said + 0.3 * once + 0.3 * (named and said)

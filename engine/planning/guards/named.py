@@ -6,6 +6,7 @@ import re
 
 from engine.domain.datatypes import DataType
 from engine.errors import PlanError
+from engine.planning.binding.bound import Bound
 from engine.planning.binding.ordering import fill_order
 from engine.planning.formulas.formula import propose
 from engine.planning.guards.case import Case, guard
@@ -102,7 +103,7 @@ def cells_given(case: Case) -> None:
 
 @guard
 def rows_of_samples(case: Case) -> None:
-    """Refuse to leave out samples or cells silently: no step cuts these data down to some of them."""
+    """Refuse to leave out samples or cells silently, where no step cuts the data down to some of them."""
     if case.bound.rows:
         raise rows_refused(case.bound.rows[0], case.reading)
     out = re.search(r"\b(?:excluding|exclude|except(?: for)?|without|leav\w+ out|omit\w*|drop\w*)\s+(?:the\s+)?(?:sample|cell|donor|patient)s?\s+\S+", case.reading.question, re.IGNORECASE)  # fmt: skip
@@ -111,6 +112,36 @@ def rows_of_samples(case: Case) -> None:
         raise PlanError(
             message, advice="Leave it out of the file (of both files, where there are two) and ask about what is left."
         )
+
+
+_EFFECT = r"(?:response|effect|induction|reaction|change|benefit|impact)s?"
+_OF_WHAT = re.compile(
+    rf"\b{_EFFECT}\s+(?:(?:of|to|by|upon|on|after|with)\s+)?(?:the\s+)?(?:treatment\s+)?$", re.IGNORECASE
+)
+_WHOSE = re.compile(rf"^(?:'s)?[\s-]+(?:treatment\s+)?{_EFFECT}\b", re.IGNORECASE)
+
+
+def require_no_effect_kept(bound: Bound, reading: Reading) -> None:
+    """Refuse to keep the treated samples only where it is asked whether their response differs: the untreated belong to it.
+
+    `is the SA response different in npr1 than in Col` sets two differences against each other, feature by feature.
+
+    Raises:
+        PlanError: when the words speak of the effect of the level that samples would be kept of.
+    """
+    groups = bound.of_role("group", "condition")
+    for item in bound.rows:
+        if item.sure or item.op != "in" or item.last < item.first or item.column in groups or len(item.values) != 1:
+            continue
+        before = reading.question[: reading.words[item.first].start]
+        after = reading.question[reading.words[item.last].end :]
+        if _OF_WHAT.search(before) or _WHOSE.match(after):
+            groups_said = groups[0] if groups else "groups"
+            raise PlanError(
+                f"The question asks whether the effect of {item.values[0]!r} differs between levels of {groups_said!r}, for each "
+                "feature: no tool of this version sets two differences against each other.",
+                advice=f"Ask for the effect of {item.values[0]!r} in each level of {groups_said!r} by itself.",
+            )
 
 
 def rows_refused(rows: Restriction, reading: Reading) -> PlanError:

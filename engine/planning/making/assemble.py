@@ -22,9 +22,10 @@ from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate
 from engine.planning.formulas.views import stands_in
 from engine.planning.guards.case import Case
-from engine.planning.guards.named import rows_refused
+from engine.planning.guards.named import require_no_effect_kept, rows_refused
 from engine.planning.guards.run import run_guards
 from engine.planning.making.builder import StepBuilder
+from engine.planning.making.cut_samples import cut, lists_samples, samples_first
 from engine.planning.reading.reading import Reading
 from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import Data, Sheet
@@ -84,11 +85,11 @@ class Assembler:
         analysis, bound = goal.analysis, goal.bound
         if bound is None:
             raise refusal(goal, made.reading, made.data, self._registry, self._analyses)
-        nodes = list(made.builder.nodes)
+        nodes = len(made.builder.nodes)
         try:
             self._add_goal(analysis, bound, made, priority=2)
         except PlanError as err:
-            made.builder.nodes[:] = nodes
+            made.builder.back_to(nodes)
             if not self._rest_of(bound, made):
                 raise
             made.not_answered += left_out(err, made)
@@ -110,7 +111,54 @@ class Assembler:
         return len(made.builder.nodes) > before
 
     def _add_goal(self, analysis: Analysis, bound: Bound, made: Making, *, priority: int) -> str:
-        """Add the step that answers an analysis with what belongs around it, and return its id."""
+        """Add the step that answers an analysis with what belongs around it, and return its id.
+
+        Of a matrix it may take some samples only, or computed columns of these: then the rest sees the data cut to match.
+        """
+        whole, rows = made.data, bound.rows
+        try:
+            self._samples_first(bound, made)
+            return self._with_its_steps(analysis, bound, made, priority=priority)
+        finally:
+            made.data = made.builder.data = whole
+            bound.rows = rows
+
+    def _samples_first(self, bound: Bound, made: Making) -> None:
+        """Plan what the list of a matrix's samples needs before a step, and let the step see what is left."""
+        step = next((t for t in self._registry if any(p.role == "rows" for p in t.params)), None)
+        if step is None or not lists_samples(bound.spec):
+            return
+        param = next(p.name for p in step.params if p.role == "rows")
+        rows = rows_chosen(condition(bound.rows, made.data), made.reading.chosen.get(step.name, {}).get(param))
+        samples = samples_first(bound, rows, made.data, self._registry)
+        made.builder.about(samples.key if samples else "", rows if samples else "")
+        if samples is None:
+            return
+        require_no_effect_kept(bound, made.reading)
+        made.data = made.builder.data = cut(samples, bound, made.data, made.builder)
+        _mark_rows(bound, made.reading)
+        bound.rows = []
+        sides = {p.name for p in bound.spec.params if p.kind == "level"}
+        for column in filter(
+            None, (made.data.column(str(bound.params.get(p.of))) for p in bound.spec.params if p.name in sides)
+        ):
+            if len(column.levels) < 2:
+                left = ", ".join(map(repr, column.levels)) or "none"
+                message = f"The samples that the question keeps have one group of {column.name!r} ({left}): nothing to compare."
+                raise PlanError(
+                    message, advice=f"Name other samples to keep, or other groups than those of {column.name!r}."
+                )
+        if sides and not bound.exact:  # of the levels that are left
+            given = {name: value for name, value in bound.params.items() if name not in sides}
+            anew = bind(bound.spec, made.reading, made.data, given=given)
+            bound.params |= {name: anew.params.get(name) for name in sides}
+            bound.missing = [param for param in bound.missing if param.name not in sides]
+            bound.missing += [param for param in anew.missing if param.name in sides]
+            bound.questions = [q for q in bound.questions if q.param not in sides]
+            bound.questions += [q for q in anew.questions if q.param in sides]
+
+    def _with_its_steps(self, analysis: Analysis, bound: Bound, made: Making, *, priority: int) -> str:
+        """Add a step under its guards, with what practice puts before and after it; return its id."""
         case = Case(bound, made.reading, made.data)
         run_guards(analysis.guards, case)
         made.warnings += case.warnings
@@ -132,6 +180,7 @@ class Assembler:
             if practice.when == "before":
                 self._add_practice(practice, case, made, inputs)
         node = self._add_bound(bound, made, inputs, priority=priority)
+        _require_rows_kept(bound, made)
         for practice in analysis.practice:
             if practice.when == "after":
                 self._add_practice(practice, case, made, inputs)
@@ -141,7 +190,7 @@ class Assembler:
     @staticmethod
     def _planned(bound: Bound, made: Making, priority: int) -> str:
         """Return the first step of a goal that is in the plan already, or ""; all of them then count as its answer."""
-        same = [n for n in made.builder.nodes if n.tool == bound.spec.name]
+        same = [n for n in made.builder.here if n.tool == bound.spec.name]
         same = [n for n in same if all(n.params.get(k) == v for k, v in bound.params.items())]
         for node in same:
             made.builder.raise_priority(node.id, priority)
@@ -244,18 +293,13 @@ class Assembler:
         if own is not None and not (bound.exact and bound.rows and (said or bound.columns())):
             bound.params[own.name] = said or text
             return {port.name: made_of} if port is not None and made_of else {}
-        sure = next((item for item in bound.rows if item.sure), None)
-        if sure is not None and port is None and bound.spec.inputs:
-            raise rows_refused(sure, made.reading)
         if not bound.rows or port is None:
             return {port.name: made_of} if port is not None and made_of else {}
         step = next((t for t in self._registry if any(p.role == "rows" for p in t.params)), None)
         if step is None:
             return {}
         param = next(p.name for p in step.params if p.role == "rows")
-        for item in bound.rows:
-            value = f"{item.column} {item.op} {', '.join(item.values)}"
-            made.reading.used.update(dict.fromkeys(range(item.first, item.last + 1), ("restriction", value, 1.0)))
+        _mark_rows(bound, made.reading)
         text = rows_chosen(text, made.reading.chosen.get(step.name, {}).get(param))
         if not text:
             return {port.name: made_of} if made_of else {}
@@ -269,7 +313,7 @@ class Assembler:
         return {port.name: f"{kept}.{output}"}
 
     def _add_practice(self, practice: Practice, case: Case, made: Making, inputs: dict[str, str]) -> None:
-        planned = {node.tool for node in made.builder.nodes} | set(made.open)
+        planned = {node.tool for node in made.builder.here} | set(made.open)
         if practice.tool not in self._registry or practice.tool in planned:
             return
         spec = self._registry.get(practice.tool)
@@ -311,6 +355,21 @@ class Assembler:
             return None
         made.bounds.append(bound)
         return self._add_goal(analysis, bound, made, priority=1)
+
+
+def _require_rows_kept(bound: Bound, made: Making) -> None:
+    """Refuse a step that takes no rows where its question keeps some, unless what it is made of is of these already."""
+    if bound.spec.inputs and not any(takes_rows(port.type) for port in bound.spec.inputs):
+        for item in bound.rows:
+            if item.sure and condition([item], made.data) not in made.builder.rows:
+                raise rows_refused(item, made.reading)
+
+
+def _mark_rows(bound: Bound, reading: Reading) -> None:
+    """Mark the words that say which rows are kept as used."""
+    for item in bound.rows:
+        value = f"{item.column} {item.op} {', '.join(item.values)}"
+        reading.used.update(dict.fromkeys(range(item.first, item.last + 1), ("restriction", value, 1.0)))
 
 
 _HOW_MANY = re.compile(r"\bhow many\b|\b(?:total )?number of\b", re.IGNORECASE)

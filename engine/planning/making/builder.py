@@ -43,6 +43,25 @@ class StepBuilder:
         """The settings that the question names for a step made on the way."""
         self.words: frozenset[str] = frozenset()
         """The stems of the question."""
+        self.rows = ""
+        """The condition that the samples of a matrix meet which the steps are about; "" for all."""
+        self._samples: str = ""
+        self._since = 0
+
+    @property
+    def here(self) -> list[TaskNode]:
+        """The steps on the samples that are planned for now; those before are of others."""
+        return self.nodes[self._since :]
+
+    def about(self, samples: str, rows: str) -> None:
+        """Say which samples of a matrix the next steps are about: what was made of others serves none of them."""
+        if samples != self._samples:
+            self._samples, self._since, self.rows = samples, len(self.nodes), rows
+
+    def back_to(self, steps: int) -> None:
+        """Forget all steps but the first so many."""
+        del self.nodes[steps:]
+        self._since = min(self._since, steps)
 
     def add(
         self, spec: ToolSpec, params: Mapping[str, Any], *, inputs: Mapping[str, str] | None = None, settled: Sequence[str] = (),
@@ -110,7 +129,7 @@ class StepBuilder:
             makers = [part.split(":") for part in param.made_by.split(",") if part]
             if not makers or given.get(param.name):
                 continue
-            here = [column for tool, column in makers if any(node.tool == tool for node in self.nodes)]
+            here = [column for tool, column in makers if any(node.tool == tool for node in self.here)]
             here = here or [column for _, made in makers if (column := self._existing(made))]
             tool, column = makers[-1]
             if not here and (
@@ -142,7 +161,7 @@ class StepBuilder:
 
     def _before(self, spec: ToolSpec, name: str, path: tuple[str, ...]) -> None:
         """Plan a step that this tool needs to have been done to its data: one that takes and gives the same type."""
-        if name in path or name not in self.registry or any(node.tool == name for node in self.nodes):
+        if name in path or name not in self.registry or any(node.tool == name for node in self.here):
             return
         other = self.registry.get(name)
         changed = {port.type for port in other.inputs} & {port.type for port in other.outputs}
@@ -156,7 +175,7 @@ class StepBuilder:
     ) -> str | None:
         """Return a reference to data of a type: newest step first, then files, then (if `build`) a new step."""
         taken = taken or set()
-        for node in reversed(self.nodes):
+        for node in reversed(self.here):
             for port in self.registry.get(node.tool).outputs:
                 if (
                     port.type == wanted
@@ -186,7 +205,7 @@ class StepBuilder:
             return True
         if wanted is DataType.SAMPLE_SHEET and sample_sheet(self.data) is not None:
             return True
-        if any(port.type == wanted for node in self.nodes for port in self.registry.get(node.tool).outputs):
+        if any(port.type == wanted for node in self.here for port in self.registry.get(node.tool).outputs):
             return True
         if len(path) > _DEEPEST:
             return False

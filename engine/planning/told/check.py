@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.data.columns.asked_sheet import of_sheet, sheets_of
+from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.errors import PlanError
@@ -122,9 +123,9 @@ def _of_goal(goal: ToldGoal, data: Data, catalogue: Catalogue) -> Iterator[str]:
 
 
 def _of_computed(param: ParamSpec, value: Any, spec: ToolSpec, data: Data) -> Iterator[str]:
-    """Yield computed columns that are given to an input which takes a file as it is: the list of a matrix's samples."""
+    """Yield computed columns that are given to an input which takes a file as it is."""
     port = spec.input(param.of) if param.of and param.kind in ("column", "columns") else None
-    if port is None or takes_rows(port.type):
+    if port is None or takes_rows(port.type) or port.type is DataType.SAMPLE_SHEET:
         return
     made = {item.column for sheet in data.sheets for item in sheet.made}
     for name in made & {*map(str, value if isinstance(value, list) else [value])}:

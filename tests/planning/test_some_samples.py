@@ -1,0 +1,95 @@
+"""Questions about some of the samples of a matrix: the list is cut first, and what comes after sees what is left."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.data.profiler import profile_files
+from engine.errors import PlanError
+from engine.planning.planner import Planner
+from engine.planning.told.goals import ToldGoal, ToldPlan, ToldRows
+from engine.toolbox.registry import builtin_tools
+
+
+@pytest.fixture(scope="module")
+def planner():
+    return Planner(builtin_tools())
+
+
+@pytest.fixture(scope="module")
+def spleens(tmp_path_factory):
+    """24 mice, two of them without a second sample: genotype by drug, two days."""
+    folder, chance = tmp_path_factory.mktemp("spleens"), np.random.default_rng(6)
+    rows = [
+        (
+            f"L{at:02d}",
+            f"mouse{at // 2:02d}",
+            ("wt", "ko")[at // 2 % 2],
+            ("vehicle", "rapamycin")[at // 4 % 2],
+            f"d{1 + 6 * (at % 2)}",
+        )
+        for at in range(48)
+        if at not in (5, 11)
+    ]
+    frame = pd.DataFrame(rows, columns=["library", "mouse", "genotype", "drug", "day"])
+    frame.to_csv(folder / "libraries.csv", index=False)
+    counts = pd.DataFrame(chance.negative_binomial(5, 0.05, (120, len(rows))), columns=frame["library"])
+    counts.insert(0, "gene", [f"GENE{at}" for at in range(120)])
+    counts.to_csv(folder / "counts.csv", index=False)
+    return profile_files([folder / "counts.csv", folder / "libraries.csv"])
+
+
+def steps(plan):
+    return {node.tool: node for node in plan.nodes}
+
+
+def test_the_list_and_the_matrix_are_cut_before_anything_else(planner, spleens):
+    plan = planner.plan("Which genes change with rapamycin in the ko mice at d7?", spleens).plan
+    own = steps(plan)
+    assert own["filter_rows"].params["condition"] == "`genotype` in ['ko'] and `day` in ['d7']"
+    kept = own["keep_samples"].id
+    for tool in ("count_qc", "normalize_counts", "differential_expression"):
+        assert own[tool].inputs["counts"] == f"{kept}.kept"
+    answer = own["differential_expression"]
+    assert (answer.params["condition"], answer.params["treated"], answer.params["control"]) == (
+        "drug",
+        "rapamycin",
+        "vehicle",
+    )
+    assert not plan.not_answered
+
+
+def test_mice_that_lost_a_sample_still_pair_the_others(planner, spleens):
+    plan = planner.plan("Which genes change from d1 to d7 in wt?", spleens).plan
+    assert steps(plan)["differential_expression"].params["covariates"] == ["mouse"]
+
+
+def test_whether_an_effect_differs_between_groups_is_refused_by_name(planner, spleens):
+    with pytest.raises(PlanError, match="effect of 'rapamycin' differs"):
+        planner.plan("For which genes is the rapamycin response different in ko than in wt?", spleens)
+
+
+def test_samples_of_which_one_group_is_left_are_refused(planner, spleens):
+    params = {"condition": "drug", "treated": "rapamycin", "control": "vehicle"}
+    goal = ToldGoal(tool="differential_expression", params=params, rows=[ToldRows(column="drug", values=["vehicle"])])
+    with pytest.raises(PlanError, match="one group of 'drug'"):
+        planner.plan_told("rapamycin against vehicle", spleens, ToldPlan(goals=[goal]))
+
+
+def test_each_of_two_goals_takes_what_was_made_of_its_own_samples(planner, spleens):
+    params = {"condition": "drug", "treated": "rapamycin", "control": "vehicle"}
+    goals = [
+        ToldGoal(tool="differential_expression", params=params, rows=[ToldRows(column="genotype", values=[one])])
+        for one in ("wt", "ko")
+    ]
+    goals.append(ToldGoal(tool="differential_expression", params=params))
+    plan = planner.plan_told("rapamycin in wt, in ko and in all", spleens, ToldPlan(goals=goals)).plan
+    by_id = {node.id: node for node in plan.nodes}
+    maps = [node for node in plan.nodes if node.tool == "expression_heatmap"]
+    sources = [by_id[one.inputs["expression"].split(".")[0]].inputs["counts"] for one in maps]
+    tested = [by_id[one.inputs["de_table"].split(".")[0]].inputs["counts"] for one in maps]
+    assert sources == tested
+    assert len(set(tested)) == 3
+    assert tested[2] == "data:counts.csv"
