@@ -52,8 +52,17 @@ from engine.planning.formulas.sides import with_sides
 from engine.planning.formulas.views import with_list_as_set, with_spans, with_subjects
 from engine.planning.making.assemble import Assembler, Making
 from engine.planning.making.builder import StepBuilder
+from engine.planning.making.features import beside_samples, features_named, told_of_features
 from engine.planning.making.finish import PlanProposal, doubts_of, finished
-from engine.planning.making.joined import joined, joins, joins_first, on_the_joined, one_lists_the_other, spans
+from engine.planning.making.joined import (
+    joined,
+    joins,
+    joins_first,
+    on_the_joined,
+    one_lists_the_other,
+    seen_made,
+    spans,
+)
 from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
@@ -195,8 +204,9 @@ class Planner:
 
     def told_together(self, profiles: list[Profile]) -> str:
         """Return what table two files make that belong together though no column says so, "" where there is none."""
-        plate = plate_of(Data.of(profiles))
-        return plate.told if plate is not None else ""
+        data = Data.of(profiles)
+        plate = plate_of(data)
+        return plate.told if plate is not None else told_of_features(data)
 
     def suggest(self, profiles: list[Profile], previous: TaskDag | None = None, *, wanted: int = 3) -> list[str]:
         """Return questions that these files (and the plan before) let plan as they stand: nothing is asked, nothing left out."""
@@ -267,9 +277,11 @@ class Planner:
         try:
             plan = plan_it()
         except PlanError:
-            if (other := self._on_both(plan_it, data)) is None:
+            if (other := self._on_both(plan_it, data) or self._on_features(plan_it, question, data)) is None:
                 raise
             return other
+        if (doubts := doubts_of(plan.plan)) and (other := self._on_features(plan_it, question, data)) is not None:
+            return other if doubts_of(other.plan) < doubts else plan
         asks = any(question.blocking for question in plan.plan.open_questions)
         by_itself = any(joins(self._catalogue.registry.get(node.tool)) for node in plan.plan.nodes)
         of_both = spans(self._catalogue.read(question, data), data)
@@ -284,6 +296,18 @@ class Planner:
         if (both := one_lists_the_other(data)) is not None:
             with contextlib.suppress(PlanError):
                 return plan_it(both=functools.partial(joined, self._catalogue, *both))
+        return None
+
+    def _on_features(self, plan_it: Callable[..., PlanProposal], question: str, data: Data) -> PlanProposal | None:
+        """Return the plan on what a matrix measures beside its samples, None where no feature is named or none can be made."""
+        named = [gene for gene, _, _ in self._catalogue.read(question, data).genes]
+        if named and (found := features_named(named, data)) is not None:
+
+            def beside(made: Making) -> tuple[Reading, Data]:
+                return seen_made(self._catalogue, beside_samples(found, made.builder), made)
+
+            with contextlib.suppress(PlanError):
+                return plan_it(both=beside)
         return None
 
     def _planned(

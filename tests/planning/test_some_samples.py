@@ -9,7 +9,7 @@ import pytest
 from engine.data.profiler import profile_files
 from engine.errors import PlanError
 from engine.planning.planner import Planner
-from engine.planning.told.goals import ToldGoal, ToldPlan, ToldRows
+from engine.planning.told.goals import ToldColumn, ToldGoal, ToldPlan, ToldRows
 from engine.toolbox.registry import builtin_tools
 
 
@@ -93,3 +93,57 @@ def test_each_of_two_goals_takes_what_was_made_of_its_own_samples(planner, splee
     assert sources == tested
     assert len(set(tested)) == 3
     assert tested[2] == "data:counts.csv"
+
+
+@pytest.fixture(scope="module")
+def plasma(tmp_path_factory):
+    """Thirty persons at two visits, six proteins."""
+    folder, chance = tmp_path_factory.mktemp("plasma"), np.random.default_rng(8)
+    rows = [
+        (f"PL{at:02d}", f"P{at // 2:02d}", ("drug", "placebo")[at // 2 % 2], ("V1", "V2")[at % 2], 30 + at // 2)
+        for at in range(60)
+    ]
+    frame = pd.DataFrame(rows, columns=["SampleID", "person", "arm", "visit", "age"])
+    frame.to_csv(folder / "samples.csv", index=False)
+    names = ["IL6", "TNF", "CXCL9", "IFNG", "CCL2", "IL10"]
+    values = pd.DataFrame(chance.normal(5, 1, (6, 60)).round(3), columns=frame["SampleID"])
+    values.insert(0, "assay", names)
+    values.to_csv(folder / "npx.csv", index=False)
+    return profile_files([folder / "npx.csv", folder / "samples.csv"])
+
+
+@pytest.mark.parametrize(
+    ("question", "tool", "params"),
+    [
+        ("do IL6 and TNF go together", "correlation", {"x": "IL6", "y": "TNF"}),
+        ("mean IL6 by arm and visit", "pivot_table", {"values": "IL6", "rows": "arm", "columns": "visit"}),
+        ("is IL6 at V2 higher with the drug than with placebo", "compare_groups", {"value": "IL6", "treated": "drug"}),
+    ],
+)
+def test_what_is_asked_of_one_protein_is_asked_of_a_column_beside_its_samples(planner, plasma, question, tool, params):
+    plan = planner.plan(question, plasma).plan
+    first, answer = plan.order()[0], plan.order()[-1]
+    assert (first.tool, answer.tool) == ("features_beside_samples", tool)
+    assert first.params["sample"] == "SampleID"
+    assert params.items() <= answer.params.items()
+    assert not plan.open_questions
+
+
+def test_which_proteins_differ_is_still_asked_of_the_matrix(planner, plasma):
+    plan = planner.plan("which proteins differ between drug and placebo at V2, is IL6 among them", plasma).plan
+    assert "differential_intensity" in steps(plan)
+
+
+def test_features_are_told_as_columns_also_in_a_formula(planner, plasma):
+    assert "npx.csv" in planner.told_together(plasma)
+    goal = ToldGoal(tool="mixed_model", params={"outcome": "ratio", "fixed": ["arm", "visit"], "subject": "person"})
+    other = ToldGoal(
+        tool="correlation", params={"x": "age", "y": "TNF"}, rows=[ToldRows(column="visit", values=["V1"])]
+    )
+    ratio = ToldColumn(name="ratio", formula="IL6 - IL10")
+    plan = planner.plan_told(
+        "ratio by arm and visit; TNF and age at V1", plasma, ToldPlan(goals=[goal, other], columns=[ratio])
+    ).plan
+    tools = [node.tool for node in plan.order()]
+    assert sorted(tools) == ["correlation", "derive_column", "features_beside_samples", "filter_rows", "mixed_model"]
+    assert sorted(steps(plan)["features_beside_samples"].params["features"]) == ["IL10", "IL6", "TNF"]

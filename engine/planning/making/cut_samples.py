@@ -21,7 +21,7 @@ from engine.domain.toolspec import ToolSpec
 from engine.planning.binding.bound import Bound
 from engine.planning.making.builder import StepBuilder
 from engine.planning.tables.as_tools import evaluate_expression
-from engine.planning.tables.samples import index_of, matrix_of, sample_sheet
+from engine.planning.tables.samples import index_of, matrix_of, sample_sheet, samples_column
 from engine.planning.tables.sheets import Data, Made, Sheet
 from engine.toolbox.registry import ToolRegistry
 
@@ -73,10 +73,8 @@ def samples_first(bound: Bound, rows: str, data: Data, registry: ToolRegistry) -
     guess = next(g for g in matrix.profile.types if g.type in (DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX))
     keeper = next((t for t in registry if {p.type for p in t.inputs} == {guess.type, DataType.TABLE}
                    and {o.type for o in t.outputs} == {guess.type, DataType.SAMPLE_SHEET}), None)  # fmt: skip
-    key = index_of(data, sheet).read.get("index_col")
-    frame = sheet.frame()
-    name = str(frame.columns[key]) if isinstance(key, int) and key < frame.shape[1] else str(key or "")
-    if not (rows or made) or keeper is None or name not in frame:
+    name = samples_column(data, sheet)
+    if not (rows or made) or keeper is None or not name:
         return None
     return Samples(sheet, matrix, name, made, rows, keeper)
 

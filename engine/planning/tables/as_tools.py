@@ -9,8 +9,9 @@ what they take and return.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from engine.toolbox.bulk_rna import common
 from engine.toolbox.tables import columns, expressions, units
 
 if TYPE_CHECKING:
@@ -23,3 +24,14 @@ likely_control: Callable[[Sequence[str]], str | None] = columns.likely_control
 complete_rows: Callable[[pd.DataFrame, Sequence[str]], tuple[pd.DataFrame, list[str]]] = columns.complete_rows
 evaluate_expression: Callable[[str, pd.DataFrame], pd.Series] = expressions.evaluate_expression
 conversion: Callable[[str, str, float, float, str], tuple[float, float]] = units.conversion
+find_genes: Callable[[list[str], Any, list[str]], tuple[dict[int, str], list[str]]] = common.find_genes
+symbols_of: Callable[[pd.DataFrame], Any] = common.symbols_of
+
+
+def features_called(matrix: pd.DataFrame, names: Iterable[str]) -> dict[str, int]:
+    """Return name -> the first row of a matrix that is called so, by its id or its symbol; those it has not are left out."""
+    features: list[str] = list(map(str, matrix.index))
+    places: dict[str, int] = {}
+    for place, name in find_genes(features, symbols_of(matrix), [*names])[0].items():
+        places.setdefault(name, place)
+    return places

@@ -95,3 +95,11 @@ def index_of(data: Data, sheet: Sheet) -> TypeGuess:
     elif "index_col" in guess.read:
         read["index_col"] = guess.read["index_col"]
     return TypeGuess(type=DataType.SAMPLE_SHEET, confidence=guess.confidence, read=read)
+
+
+def samples_column(data: Data, sheet: Sheet) -> str:
+    """Return the column of a table that names the matrix' samples, "" where none does."""
+    key = index_of(data, sheet).read.get("index_col")
+    names: list[str] = list(map(str, sheet.frame()))
+    name = names[key] if isinstance(key, int) and key < len(names) else str(key or "")
+    return name if name in names else ""

@@ -1,4 +1,4 @@
-"""The data as each told goal sees them: the files, or two of them joined where it names columns of both.
+"""The data as each told goal sees them: the files, or one table made of what stands apart where it names columns of both.
 
 The joining step and its conditions are those of questions that rules read (`engine.planning.making.joined`).
 """
@@ -6,8 +6,9 @@ The joining step and its conditions are those of questions that rules read (`eng
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
@@ -15,6 +16,7 @@ from engine.domain.plan import listed
 from engine.errors import PlanError
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.making.assemble import Making
+from engine.planning.making.features import beside_samples, features_named
 from engine.planning.making.joined import joined, one_lists_the_other
 from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.tables.sheets import Data, Sheet
@@ -23,47 +25,81 @@ from engine.planning.told.goals import ToldGoal, ToldPlan
 
 
 def seen_by(told: ToldPlan, data: Data, catalogue: Catalogue, made: Making) -> tuple[ToldPlan, list[Data]]:
-    """Return the goals, and the data that each is about; steps that join files are planned.
+    """Return the goals, and the data that each is about; steps that make one table of what stands apart are planned.
 
     Raises:
         PlanError: when a goal takes one table and names columns of files that do not belong together, or a formula
             cannot be computed; `details["issues"]` says each thing that is wrong.
     """
-    formulas = {column.name: column.formula for column in told.columns}
-    pairs, issues = list[tuple[Sheet, Sheet] | None](), list[str]()
-    plate = plate_of(data)
-    for goal in told.goals:
-        named = {*_named(goal, catalogue)}
-        names = _of_files(named, formulas, data)
-        of_layout = plate is not None and any(n == plate.value or plate.layout.column(n) for n in (*named, *names))
-        pairs.append(pair := (plate.plate, plate.layout) if plate and of_layout else _both(names, data))
-        if pair and plate is None and one_lists_the_other(Data([*pair])) is None:
-            issues.append(_apart(goal, names, pair))
-    if issues:
-        raise PlanError(issues[0], details={"issues": issues})
-    apart = {plate.value, *(c.name for c in plate.layout.columns)} if plate else set[str]()
-    alone = [
-        column for column in told.columns
-        if not _both(_of_files({column.name}, formulas, data), data) and not apart & {*named_in(column.formula)}
-    ]  # fmt: skip
+    apart = _Apart(told, data, catalogue, made)
+    tables = [apart.table({*_named(goal, catalogue)}, goal.tool) for goal in told.goals]
+    if apart.issues:
+        raise PlanError(apart.issues[0], details={"issues": apart.issues})
+    alone = [column for column in told.columns if apart.table({column.name}, "") is None]
     files = _serving(with_columns(data, alone), told.goals, catalogue)
-    tables = dict[str, Data]()
-    for first, second in {_key(pair): pair for pair in pairs if pair}.values():
-        reading, both = made.reading, Data([first, second])
-        if plate is not None:
-            _, table = unfolded(catalogue, plate, made)
-        else:
-            lists = one_lists_the_other(both)
-            assert lists is not None
-            _, table = joined(catalogue, *lists, made)
-        made.reading = reading
-        here = [c for c in told.columns if all(map(table.column, _of_files({c.name}, formulas, data)))]
-        tables[_key((first, second))] = _serving(with_columns(table, here), told.goals, catalogue)
+    ready = dict[str, Data]()
+    for one in filter(None, tables):
+        if one.key not in ready:
+            reading, table = made.reading, one.make()
+            made.reading = reading
+            here = [c for c in told.columns if all(map(table.column, apart.of_files({c.name})))]
+            ready[one.key] = _serving(with_columns(table, here), told.goals, catalogue)
+    own = [ready[one.key] if one else files for one in tables]
     goals = [
-        goal.model_copy(update={"files": {}}) if pair else goal for goal, pair in zip(told.goals, pairs, strict=True)
+        goal.model_copy(update={"files": {}}) if one else goal for goal, one in zip(told.goals, tables, strict=True)
     ]
-    seen = [tables[_key(pair)] if pair else files for pair in pairs]
-    return told.model_copy(update={"goals": goals}), seen
+    return told.model_copy(update={"goals": goals}), own
+
+
+class _Table(NamedTuple):
+    """One table that is made of what stands apart."""
+
+    key: str
+    make: Callable[[], Data]
+
+
+class _Apart:
+    """What the goals of a telling name that stands in no one table: two files, a plate and its layout, a matrix."""
+
+    def __init__(self, told: ToldPlan, data: Data, catalogue: Catalogue, made: Making) -> None:
+        self.issues = list[str]()
+        self._formulas = {column.name: column.formula for column in told.columns}
+        self._data, self._catalogue, self._made = data, catalogue, made
+        self._plate = plate_of(data)
+        every = [name for goal in told.goals for name in self._leaves({*_named(goal, catalogue)})]
+        self._features = features_named(every, data)
+
+    def table(self, names: set[str], tool: str) -> _Table | None:
+        """Return the table that has all columns of these names, None where one file has them or none is made."""
+        leaves, own = {*self._leaves(names)}, self.of_files(names)
+        plate, features = self._plate, self._features
+        if plate is not None:
+            if any(n == plate.value or plate.layout.column(n) for n in leaves):
+                return _Table("plate", lambda: unfolded(self._catalogue, plate, self._made)[1])
+            return None
+        if features is not None and leaves & {*features.names}:
+            return _Table("features", lambda: beside_samples(features, self._made.builder))
+        if (pair := _both(own, self._data)) is None:
+            return None
+        if (lists := one_lists_the_other(Data([*pair]))) is None:
+            self.issues += [_apart(tool, own, pair)] if tool else []
+            return None
+        key = "\n".join(sheet.profile.path for sheet in pair)
+        return _Table(key, lambda: joined(self._catalogue, *lists, self._made)[1])
+
+    def of_files(self, names: Iterable[str]) -> set[str]:
+        """Return the columns of files among names, and those that computed columns among them are made of."""
+        return {name for name in self._leaves(names) if self._data.column(name) is not None}
+
+    def _leaves(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield names, of those of computed columns what stands in their formulas (words of formulas, too)."""
+        waiting, left = [*names], dict(self._formulas)
+        while waiting:
+            name = waiting.pop()
+            if (formula := left.pop(name, None)) is not None:
+                waiting += named_in(formula)
+            elif name not in self._formulas:
+                yield name
 
 
 def _serving(data: Data, goals: Iterable[ToldGoal], catalogue: Catalogue) -> Data:
@@ -101,19 +137,6 @@ def _named(goal: ToldGoal, catalogue: Catalogue) -> Iterable[str]:
     yield from (row.column for row in goal.rows)
 
 
-def _of_files(names: set[str], formulas: Mapping[str, str], data: Data) -> set[str]:
-    """Return the columns of files among names, and those that computed columns among them are made of."""
-    found, waiting = set[str](), [*names]
-    left = dict(formulas)
-    while waiting:
-        name = waiting.pop()
-        if (formula := left.pop(name, None)) is not None:
-            waiting += named_in(formula)
-        elif name not in formulas and data.column(name) is not None:
-            found.add(name)
-    return found
-
-
 def _both(names: Iterable[str], data: Data) -> tuple[Sheet, Sheet] | None:
     """Return the two files that hold columns together of which no file has all, None where one does."""
     if any(all(map(sheet.column, names)) for sheet in data.sheets):
@@ -124,13 +147,9 @@ def _both(names: Iterable[str], data: Data) -> tuple[Sheet, Sheet] | None:
     return next(able, None)
 
 
-def _key(pair: tuple[Sheet, Sheet]) -> str:
-    return "\n".join(sheet.profile.path for sheet in pair)
-
-
-def _apart(goal: ToldGoal, names: Iterable[str], pair: tuple[Sheet, Sheet]) -> str:
+def _apart(tool: str, names: Iterable[str], pair: tuple[Sheet, Sheet]) -> str:
     own = [f"{', '.join(repr(n) for n in sorted(names) if sheet.column(n))} of {sheet.name}" for sheet in pair]
     return (
-        f"{goal.tool} takes one table, but {' and '.join(own)} are named, and these files cannot be joined: no column of "
+        f"{tool} takes one table, but {' and '.join(own)} are named, and these files cannot be joined: no column of "
         "one lists, each once, what a column of the same name in the other names."
     )

@@ -7,7 +7,7 @@ matrix.
 from __future__ import annotations
 
 from engine.text.names import without_common_ends
-from engine.toolbox.bulk_rna.common import match_samples, name_some
+from engine.toolbox.bulk_rna.common import find_genes, gene_symbols, match_samples, name_some, symbols_of
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import finding_values, level_labels, plain_table, require_columns
 
@@ -93,3 +93,58 @@ def keep_samples_of_intensities(expression, table, *, sample: str):
     """Keep the listed samples of intensities."""
     kept, sheet, finding, warnings = of_samples(expression, table, sample, "matrix")
     return {"kept": kept, "samples": sheet, "findings": [finding], "warnings": warnings}
+
+
+@tool(
+    name="features_beside_samples",
+    title="Features of a matrix beside their samples",
+    description=(
+        "Puts the values of named features of a matrix (genes, proteins, analytes) as columns beside the list of its "
+        "samples, so that one of them can be compared by arm and visit, related to an age or set against another."
+    ),
+    domain="data handling",
+    task_type="preprocessing",
+    methods=("values of single features; no test",),
+    inputs={"expression": "expression_matrix: log values, features x samples", "table": "table: one row a sample"},
+    outputs={"beside": "table: one row a sample, with a column for each feature"},
+    params={
+        "features": param("Features (name, id or symbol)", kind="texts", role="as_columns", required=True),
+        "sample": _SAMPLE,
+    },
+    checks=("tables_not_empty",),
+    keywords=("one gene", "one protein", "single analyte", "marker", "values of a gene by sample"),
+    packages=("pandas",),
+    seconds=1.0,
+    example="Put IL6 and TNF beside the arms and visits of their samples.",
+    helpers=(*_HELPERS, gene_symbols, symbols_of, find_genes),
+)
+def features_beside_samples(expression, table, *, features: list[str], sample: str):
+    """Put features of a matrix beside their samples."""
+    table = plain_table(table)
+    require_columns(table, [sample])
+    named = table.assign(**{sample: level_labels(table[sample])}).dropna(subset=[sample])
+    values = expression.astype(float)
+    values.columns = values.columns.astype(str)
+    places, lost = find_genes([str(one) for one in values.index], symbols_of(expression), features)
+    if lost:
+        raise ValueError(
+            f"The matrix has no feature {name_some(lost)}; expected names such as {name_some(values.index, 3)}."
+        )
+    sheet, warnings = match_samples(values.columns, named.set_index(sample, drop=False).rename_axis(None))
+    twice = sorted({name for name in places.values() if list(places.values()).count(name) > 1})
+    if twice:
+        warnings.append(f"Several rows of the matrix are called {name_some(twice)}; the first of each is taken.")
+    rows = {}
+    for place, name in places.items():
+        rows.setdefault(name, place)
+    if taken := sorted({*rows} & {*map(str, sheet.columns)}):
+        raise ValueError(f"{taken[0]!r} is a column of the samples already; expected another name for the feature.")
+    beside = sheet.assign(**{name: values.iloc[row][list(sheet.index)].to_numpy() for name, row in rows.items()})
+    missing = {name: int(beside[name].isna().sum()) for name in rows}
+    gaps = "".join(f"; {name} is missing in {count}" for name, count in missing.items() if count)
+    finding = {
+        "text": f"{name_some(rows, 8)} stand{'s' if len(rows) == 1 else ''} beside {len(beside)} samples{gaps}.",
+        "values": finding_values(n_samples=len(beside), n_features=len(rows)),
+        "output": "beside",
+    }
+    return {"beside": beside.reset_index(drop=True), "findings": [finding], "warnings": warnings}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from engine.toolbox.bulk_rna.intensities import differential_intensity
-from engine.toolbox.bulk_rna.samples import keep_samples, keep_samples_of_intensities
+from engine.toolbox.bulk_rna.samples import features_beside_samples, keep_samples, keep_samples_of_intensities
 
 NAMES = [f"S{at:02d}" for at in range(12)]
 MATRIX = pd.DataFrame(
@@ -52,3 +52,23 @@ def test_names_that_share_a_beginning_with_those_of_the_matrix_are_found():
 def test_a_list_of_other_samples_is_refused_in_a_sentence(table, sample, says):
     with pytest.raises(ValueError, match=says):
         keep_samples(MATRIX.round(), table, sample=sample)
+
+
+def test_features_stand_beside_the_samples_they_were_measured_in():
+    matrix = MATRIX.copy()
+    matrix.iloc[3, 0] = np.nan
+    listed = LIST[LIST["arm"] == "A"].sample(frac=1, random_state=3)
+    result = features_beside_samples(matrix, listed, features=["p3", "P7"], sample="sample")
+    beside = result["beside"].set_index("sample")
+    assert list(beside.columns) == ["arm", "visit", "p3", "P7"]
+    pd.testing.assert_series_equal(beside["P7"], matrix.loc["P7", beside.index], check_names=False)
+    assert "p3 is missing in 1" in result["findings"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("features", "table", "says"),
+    [(["P99"], LIST, "no feature P99"), (["P1"], LIST.assign(P1=1), "'P1' is a column of the samples already")],
+)
+def test_features_that_cannot_stand_beside_are_refused(features, table, says):
+    with pytest.raises(ValueError, match=says):
+        features_beside_samples(MATRIX, table, features=features, sample="sample")
