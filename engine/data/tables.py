@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from engine.data.catalogue import KINDS
+from engine.data.columns.cells import TITRE
 from engine.data.columns.column import MAX_COLUMNS, NOT_YET, Cleaned, clean, profile_column, row_numbers, whole_again
 from engine.data.columns.genes import identify
 from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, called_missing, with_legend
@@ -41,7 +43,7 @@ def examine(name: str, source: TableSource) -> TableFound:
     if annotation is not None:
         _use_matrix(table, annotation, frame, cleaned.mixed)
     else:
-        _use_records(table, frame)
+        _use_records(table, frame, cleaned.units)
     _tell_cells(table, cleaned)
     _keep_legend(table, frame)
     table.rows_estimated = source.sampled
@@ -223,9 +225,15 @@ def _use_matrix(table: TableFound, annotation: list[str], frame: Frame, mixed: l
     table.types.append(TypeGuess(type=DataType.TABLE, confidence=0.3, read=table.read))
 
 
-def _use_records(table: TableFound, frame: Frame) -> None:
+def _use_records(table: TableFound, frame: Frame, units: Mapping[str, str]) -> None:
     shown = frame.iloc[:, :MAX_COLUMNS]
-    table.column_profiles, table.structure = look(shown, [profile_column(c, shown[c]) for c in _unique(shown)])
+    columns = [
+        profile_column(c, shown[c]).model_copy(update={"unit": TITRE, "levels": {}})
+        if units.get(c) == TITRE
+        else profile_column(c, shown[c])
+        for c in _unique(shown)
+    ]
+    table.column_profiles, table.structure = look(shown, columns)
     _remember_ids(table, frame)
     found = [guess for kind in KINDS.values() if kind.in_table for guess in kind.in_table(table, frame)]
     table.types = sorted(found, key=lambda guess: -guess.confidence)

@@ -67,13 +67,14 @@ from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
 from engine.planning.reading.declared import mark_told, with_missing
+from engine.planning.reading.limits import mark_limits, with_limits_said
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.samples import with_same_names
 from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
 from engine.planning.telling.offers import offers
 from engine.planning.telling.refusals import add_ways, no_data, not_understood, require_data
-from engine.planning.told.check import of_told_sheets
+from engine.planning.told.check import of_told_sheets, with_limits_told
 from engine.planning.told.goals import ToldPlan
 from engine.planning.told.plan import plan_told
 from engine.toolbox.analyses import chosen_parts
@@ -180,7 +181,9 @@ class Planner:
             DataError: when none of the files can be used.
         """
         question, profiles = " ".join(question.split()), of_told_sheets(profiles, told.sheets)
-        given = (question, profiles, self._data(profiles), told, self._catalogue, self._assembler, chosen or {})
+        data = with_limits_told(self._data(profiles), told.limits)
+        profiles = [data.again(profile) for profile in profiles]
+        given = (question, profiles, data, told, self._catalogue, self._assembler, chosen or {})
         plan = plan_told(*given, last=last)
         return PlanProposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
 
@@ -255,6 +258,10 @@ class Planner:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
             mark_told(reading)
+        if (told := with_limits_said(reading, data)) is not data:
+            data, profiles = told, [told.again(profile) for profile in profiles]
+            reading = self._catalogue.read(question, data)
+            mark_limits(reading)
         reading.chosen = chosen
         for seen in (with_sides, with_first_end):
             reading, data = seen(reading, data) or (reading, data)

@@ -87,6 +87,7 @@ class CellReading:
     """`.`, `,`, or `.,` when both are used as the decimal sign."""
     thousands: str = ""
     unit: str = ""
+    """What is written in the cells, or `TITRE` of dilutions."""
     remove: list[str] = field(default_factory=list)
     """What stands before or after numbers and is taken away."""
     missing: list[str] = field(default_factory=list)
@@ -145,7 +146,8 @@ def read_numbers(
         How to read it; a sentence's end that says why it stays text although it holds numbers; or None for text.
     """
     total = sum(counts.values())
-    cells = {text: parse(text) for text in counts}
+    titres = _titres(counts)
+    cells = {text: parse(re.sub(_OF_ONE, r"\1", text) if titres else text) for text in counts}
     held = {text: cell for text, cell in cells.items() if cell is not None}
     if sum(counts[text] for text in held) < 0.2 * total or (len(held) < 2 and len(counts) > 1) or not held:
         return None
@@ -174,11 +176,31 @@ def read_numbers(
         return "cells in which point and comma are used in ways that contradict each other"
     reading = CellReading(decimal=signs[0], thousands=signs[1], unit=unit)
     reading.remove = sorted({part for c in exact.values() for part in (c.about, c.unit, c.mark) if part}, key=len)[::-1]
+    if titres:
+        reading.unit = TITRE
+        reading.remove += sorted({found[2] for text in held if (found := re.match(_OF_ONE, text))}, key=len)[::-1]
+        reading.notes.append("dilutions such as 1:40 are read as 40")
     reading.missing = sorted([*marks, *unknown, *(text for text in held if text not in exact)])
     reading.values = {text: _value(cell.amount, reading) for text, cell in exact.items()}
     reading.plain = signs == (decimal, "") and not reading.remove and all(text == c.amount for text, c in exact.items())
     _tell(reading, held, counts, marks, unknown, signs, decimal)
     return reading
+
+
+TITRE = "titre"
+"""The unit of what is written as dilutions: a measurement, however few of them there are."""
+_OF_ONE = r"([<>\u2264\u2265]?\s*)(1\s?:\s?)(?=\d)"
+
+
+def _titres(counts: Mapping[str, int]) -> bool:
+    """Say whether the cells are dilutions, 1:20, 1:40, <1:20: of all that hold a number, and of several sizes."""
+    numbered = [text for text in counts if any(map(str.isdigit, text))]
+    return len(numbered) > 1 and all(map(is_titre, numbered))
+
+
+def is_titre(text: str) -> bool:
+    """Say whether a tidy cell is a dilution: 1:40, <1:20."""
+    return re.match(rf"{_OF_ONE}\d[\d.,]*$", text) is not None
 
 
 def _unit(held: Mapping[str, Cell], counts: Mapping[str, int]) -> tuple[str | None, str]:
@@ -292,8 +314,9 @@ def _tell(
         shown = next(cell.amount for cell in held.values() if signs[1] in cell.amount)
         sign = {",": "comma", ".": "point"}[signs[1]]
         notes.append(f"the {sign} is taken to stand between thousands ({shown!r}), not for the decimal sign")
-    bare = sum(counts[text] for text, cell in held.items() if reading.unit and not cell.unit)
-    if reading.unit:
+    written = reading.unit if reading.unit != TITRE else ""
+    bare = sum(counts[text] for text, cell in held.items() if written and not cell.unit)
+    if written:
         notes.append(f"the unit {reading.unit!r} stands in the cells and is left out")
         if bare:
             notes.append(f"{plural(bare, 'cell')} without a unit taken as {reading.unit!r}, too")

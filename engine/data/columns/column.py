@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from engine.data.columns.cells import MISSING_MARKS, CellReading, parse, read_numbers, tidy
+from engine.data.columns.cells import MISSING_MARKS, CellReading, is_titre, parse, read_numbers, tidy
 from engine.data.columns.codes import ABOVE, BELOW, missing_codes
 from engine.data.columns.spellings import spelled_alike, told_joins
 from engine.data.source import Column, Frame, plural, some
@@ -161,7 +161,8 @@ def _column_numbers(series: Column, decimal: str, *, first: bool) -> CellReading
         return None
     # Text columns are the usual case: a look at some cells spares reading them all.
     some_cells = present.drop_duplicates().head(300).map(tidy)
-    if sum(parse(cell) is not None or cell.lower() in MISSING_MARKS for cell in some_cells) < 0.1 * len(some_cells):
+    told = [parse(cell) is not None or is_titre(cell) or cell.lower() in MISSING_MARKS for cell in some_cells]
+    if sum(told) < 0.1 * len(some_cells):
         return None
     typed = {tidy(cell) for cell in present.unique() if not isinstance(cell, str)}
     counts = present.map(tidy).value_counts()

@@ -18,7 +18,7 @@ from engine.domain.profile import TypeGuess
 def read_table(
     path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None,
     skip=0, names=None, na=(), thousands=None, row_names=None, quoted=True, leave_out=(), numbers=None, fill_down=False,
-    same=None, beside=(), limits=(),
+    same=None, beside=(), limits=(), beyond=None,
 ):  # fmt: skip
     """Read a delimited, Excel or JSON-records file, gzipped or not, into a DataFrame.
 
@@ -29,7 +29,8 @@ def read_table(
     `decimal`, `thousands`, what to `remove` and which cells are `missing`; with `fill_down`, blanks in the first
     column mean the same as above; `same` gives for columns of text the cells that are another spelling of a level;
     `beside` are other sheets of a workbook (see `with_sheets_beside`); of the cells `limits` (`<0.5`, `np`), which are
-    missing among numbers, a column `NAME as written` holds those of the column NAME.
+    missing among numbers, a column `NAME as written` holds those of the column NAME; of the columns `beyond`, cells
+    below a limit are read as `half` of it or as the `limit`, and cells above one as the limit.
     """
     import pandas as pd
 
@@ -43,7 +44,7 @@ def read_table(
     if magic == b"PK\x03\x04":
         how = {"sheet_name": sheet or 0, "skiprows": lines, "header": header, "names": names}
         frame = pd.read_excel(path, na_values=missing, **how)
-        as_written = pd.read_excel(path, dtype=str, **how) if limits else None
+        as_written = pd.read_excel(path, dtype=str, **how) if limits or beyond else None
     elif str(path).lower().removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
         rows = not str(path).lower().removesuffix(".gz").endswith(".json")
         frame = pd.read_json(path, lines=rows, compression=compression, dtype=False, convert_dates=False)
@@ -55,8 +56,11 @@ def read_table(
         how["quoting"] = 0 if quoted else 3
         texts = None if key is None else {key: str}
         frame = pd.read_csv(path, na_values=missing, decimal=decimal, thousands=thousands, dtype=texts, **how)
-        as_written = pd.read_csv(path, dtype=str, **how) if limits else None
-    frame = frame if as_written is None else with_limits(frame, as_written, limits, numbers or ())
+        as_written = pd.read_csv(path, dtype=str, **how) if limits or beyond else None
+    of_limits = {}
+    if as_written is not None:
+        frame = with_limits(frame, as_written, limits, numbers or ())
+        frame, of_limits = with_cells_beyond(frame, as_written, beyond or {}, numbers or {}, decimal)
     written = [str(column) for column in frame.columns]
     frame.columns = [name.strip() for name in written]
     if beside:  # before marks of missing values are looked for, which stand in these sheets, too
@@ -113,6 +117,8 @@ def read_table(
                 ) from None
             figures[cell] = figure
         frame[column] = pd.to_numeric(frame[column].map(figures))
+    for held, column in of_limits.items():  # rows may have been left out since, and words become numbers only here
+        frame[column] = pd.to_numeric(frame[column], errors="coerce").fillna(frame.pop(held))
     for column in [] if same is None else same:
         if column in frame.columns:
             levels = same[column]
@@ -135,6 +141,31 @@ def with_limits(frame, as_written, limits, numbers):
                 beside += " as written"
             frame[beside] = beyond
     return frame
+
+
+def with_cells_beyond(frame, as_written, beyond, numbers, decimal):
+    """Return a frame with a column for each of `beyond`, of the values that its cells beyond a limit stand for.
+
+    Also returned: name of such a column -> the column that it is to be put into.
+    """
+    import re
+
+    def value(cell, column):
+        found = re.match(r"\s*([<>\u2264\u2265])=?\s*(?:1\s?:\s?)?(\d[\d.,]*)", str(cell).replace("\u00a0", " "))
+        if found is None:
+            return float("nan")
+        how = numbers.get(column, {})
+        text = found[2].replace(how.get("thousands") or " ", "")
+        for sign in how.get("decimal", decimal):
+            text = text.replace(sign, ".")
+        return float(text) / (2 if beyond[column] == "half" and found[1] in "<\u2264" else 1)
+
+    into = {}
+    for position, name in enumerate(map(str, list(frame.columns)[: as_written.shape[1]])):
+        if name.strip() in beyond:
+            into[f"{name.strip()} beyond"] = name.strip()
+            frame[f"{name.strip()} beyond"] = [value(cell, name.strip()) for cell in as_written.iloc[:, position]]
+    return frame, into
 
 
 def limits_of(read: Mapping[str, Any]) -> list[str]:

@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine.data.columns.cells import TITRE
 from engine.data.columns.column import is_numeric
 from engine.data.source import Frame
 from engine.domain.profile import ColumnProfile, Scale
@@ -423,6 +424,8 @@ def scale_of(col: Col, table: View) -> tuple[Scale, list[str]]:
         return "binary", two_states(levels)
     if col.numbers is None:
         return _text_scale(col, levels, present)
+    if column.unit == TITRE:
+        return "number", []
     if col.size == 2 and present > 2:
         low, high = (column.minimum or 0.0, column.maximum or 0.0)
         if (

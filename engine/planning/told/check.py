@@ -15,6 +15,7 @@ from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.errors import PlanError
 from engine.planning.binding.rows import takes_rows
 from engine.planning.choosing.catalogue import Catalogue
+from engine.planning.tables.limits import Counted, of_limits, with_limits
 from engine.planning.tables.sheets import Data
 from engine.planning.told.goals import ToldGoal, ToldPlan, ToldRows
 from engine.text.numbers import as_number
@@ -42,6 +43,23 @@ def of_told_sheets(profiles: Sequence[Profile], sheets: Mapping[str, str]) -> li
     if issues:
         raise PlanError(f"The goals that were told do not fit: {issues[0]}", details={"issues": issues})
     return [of_sheet(profile, sheets.get(profile.name, "")) for profile in profiles]
+
+
+def with_limits_told(data: Data, limits: Mapping[str, Counted]) -> Data:
+    """Return the data with cells beyond a limit read as it was told.
+
+    Raises:
+        PlanError: for a column that has no such cells; `details["issues"]` says each.
+    """
+    able = of_limits(data)
+    issues = [
+        f"Column {name!r} has no cells below or above a limit.{_near(name, able)}"
+        for name in limits
+        if name not in able
+    ]
+    if issues:
+        raise PlanError(f"What was told does not fit: {issues[0]}", details={"issues": issues})
+    return with_limits(data, limits) if limits else data
 
 
 def without_misfits(told: ToldPlan, catalogue: Catalogue) -> tuple[ToldPlan, list[str]]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from engine.domain.base import Value
+from engine.planning.tables.limits import Counted
 
 Comparison = Literal["in", "not in", ">", ">=", "<", "<=", "between"]
 Meaning = Literal[
@@ -66,6 +67,9 @@ class ToldPlan(Value):
     goals: list[ToldGoal] = []
     sheets: dict[str, str] = Field(default={}, description="File -> sheet of it to read in place of the one that is.")
     columns: list[ToldColumn] = []
+    limits: dict[str, Counted] = Field(
+        default={}, description="Column -> what its cells below a limit are read as; those above are the limit."
+    )
     words: list[ToldWords] = []
     not_answered: list[str] = []
     """Parts of the question that nothing here answers, each as a sentence with the reason."""
