@@ -66,8 +66,7 @@ from engine.planning.making.joined import (
 from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
-from engine.planning.reading.declared import mark_told, with_missing
-from engine.planning.reading.limits import mark_limits, with_limits_said
+from engine.planning.reading.declared import mark_limits, mark_told, with_limits_said, with_missing
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.samples import with_same_names
 from engine.planning.tables.sheets import Data
