@@ -12,7 +12,13 @@ from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.tables.sheets import is_id
 
 MOST_COLUMNS = 120
-"""So many columns of a file are described."""
+"""So many columns of a file are described, those that are told together as one."""
+ALIKE, ALIKE_NUMBERED = 12, 5
+"""So many columns of one kind of numbers are told together; so many where only a number tells their names apart."""
+SIMILAR = 4.0
+"""Their largest values are at most so many times as large as that of the first of them."""
+MOST_NAMES = 400
+"""So many names of columns that are told together are listed."""
 MOST_LEVELS = 15
 """So many values of a group are listed, the most frequent first."""
 MEASURED = frozenset({"number", "count"})
@@ -87,15 +93,60 @@ def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
         more = "" if len(profile.feature_ids) <= most else ", ..."
         yield f"Names of features: {', '.join(map(quoted, profile.feature_ids[:most]))}{more}."
     yield from (f"Rows: {line}" for line in _structure(profile.structure))
-    for column in profile.column_profiles[:MOST_COLUMNS]:
-        form = _form(column, profile.head.get(column.name, ()))
-        yield f"- {quoted(column.name)}: {_column(column, levels=levels)}{form}"
-    if (more := len(profile.column_profiles) - MOST_COLUMNS) > 0:
+    together = _together(profile.column_profiles, levels=levels)
+    for alike in together[:MOST_COLUMNS]:
+        names = ", ".join(quoted(column.name) for column in alike[:MOST_NAMES])
+        more = f" and {left} more" if (left := len(alike) - MOST_NAMES) > 0 else ""
+        count = f"{more}, {len(alike)} columns alike, over all of them" if len(alike) > 1 else ""
+        column = _over_all(alike)
+        yield f"- {names}{count}: {_column(column, levels=levels)}{_form(column, profile.head.get(column.name, ()))}"
+    if more := sum(map(len, together[MOST_COLUMNS:])):
         yield f"- and {more} further columns"
     if levels and (rows := profile.details.get("beside")):
         yield "Written beside the table, on a sheet that explains it:"
         lines = (" | ".join(filter(None, map(str, row))) for row in rows)
         yield from (f"  {quoted(line, LONGEST_LINE)}" for line in [*filter(None, lines)][:MOST_BESIDE])
+
+
+def _together(columns: Sequence[ColumnProfile], *, levels: bool) -> list[list[ColumnProfile]]:
+    """Return the columns in order; with the first stand those of which the same is said but for a similar range."""
+    groups = list[list[ColumnProfile]]()
+    alike = dict[tuple[str, str], list[list[ColumnProfile]]]()
+    for column in columns:
+        ranges = column.minimum is not None and (column.scale in MEASURED or not column.levels)
+        # What is said of a column beside range and missing cells is what has to be the same.
+        said = _column(column.model_copy(update={"minimum": None, "missing": 0, "distinct": 0}), levels=levels)
+        known = alike.setdefault((_pattern(column.name), said), []) if ranges else []
+        if (group := next((one for one in known if _similar(one[0], column)), None)) is not None:
+            group.append(column)
+        else:
+            groups.append([column])
+            known.append(groups[-1])
+    enough = [group for group in groups if len(group) >= (ALIKE_NUMBERED if _pattern(group[0].name) else ALIKE)]
+    leads = {group[0].name: group for group in enough}
+    inside = {column.name for group in enough for column in group[1:]}
+    return [leads.get(column.name, [column]) for column in columns if column.name not in inside]
+
+
+def _pattern(name: str) -> str:
+    """Return what a name shares with others that a number tells apart (`A1`, `H12`; `day 3`, `day 21`), or ""."""
+    pattern, numbers = re.subn(r"\d+(?:[.,]\d+)?", "9", name)
+    return re.sub(r"^[^\W\d_](?=9$)", "A", pattern) if numbers else ""
+
+
+def _similar(one: ColumnProfile, other: ColumnProfile) -> bool:
+    low, high = sorted(max(abs(column.minimum or 0), abs(column.maximum or 0)) for column in (one, other))
+    return high <= SIMILAR * low
+
+
+def _over_all(alike: Sequence[ColumnProfile]) -> ColumnProfile:
+    """Return the first of alike columns with range and missing cells of all."""
+    if len(alike) == 1:
+        return alike[0]
+    least = min(column.minimum for column in alike if column.minimum is not None)
+    most = max(column.maximum for column in alike if column.maximum is not None)
+    missing = sum(column.missing for column in alike)
+    return alike[0].model_copy(update={"minimum": least, "maximum": most, "missing": missing})
 
 
 def _sheet(profile: Profile) -> str:

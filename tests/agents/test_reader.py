@@ -16,6 +16,7 @@ from engine.agents.describe import files_text
 from engine.agents.reader import ROUNDS, QuestionReader
 from engine.data.profiler import profile_file
 from engine.domain.plan import OpenQuestion
+from engine.domain.profile import ColumnProfile
 from engine.errors import ModelUnavailable, PlanError
 from engine.planning.making.finish import doubts_of
 from engine.planning.planner import Planner
@@ -113,6 +114,52 @@ def test_of_a_measurement_the_range_is_told_and_no_single_value(tmp_path):
     (girth,) = [line for line in lines if '"girth_mm"' in line]
     assert "31 to 56" in girth
     assert "values" not in girth
+
+
+def number(name: str, high: float = 2.0, **more: Any) -> ColumnProfile:
+    return ColumnProfile(name=name, kind="number", scale="number", minimum=0.5, maximum=high, distinct=30, **more)
+
+
+def described(profile, columns: list[ColumnProfile]) -> list[str]:
+    text = files_text([profile.model_copy(update={"column_profiles": columns})])
+    return [line for line in text.splitlines() if line.startswith("- ")]
+
+
+def test_columns_that_a_number_tells_apart_are_told_in_one_line_with_every_name(profile):
+    wells = [number(f"{row}{n}", 2 + n / 10, missing=n == 3) for row in "ABCDE" for n in range(1, 13)]
+    time, alone, together = described(profile, [number("hours", 24), number("A13", 90.0), *wells])
+    assert ("hours" in time, "A13" in alone) == (True, True), "another range is told by itself"
+    for well in wells:
+        assert f'"{well.name}"' in together
+    assert together.endswith('"E12", 60 columns alike, over all of them: number; 0.5 to 3.2; 5 missing')
+
+
+def test_many_alike_columns_of_any_names_are_told_together_and_few_are_not(profile):
+    genes = [number(name) for name in "MYC KRAS PTEN IL RELA TBX FAS TNF JAK STAT RORC GATA".split()]
+    (line,) = described(profile, genes)
+    assert '"MYC", "KRAS", "PTEN"' in line
+    assert len(described(profile, genes[:-1])) == len(genes) - 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"unit": "mg"}, {"notes": ["3 cells such as `np` are read as missing."]}, {"label": "weight"}, {"maximum": 20.0},
+     {"scale": "count"}, {"levels": {"1": 3, "2": 4}, "scale": "ordered"}],
+)  # fmt: skip
+def test_of_alike_columns_one_of_which_more_is_to_be_said_stands_alone(profile, other):
+    days = [number(f"d{n}") for n in range(8)]
+    days[4] = days[4].model_copy(update=other)
+    together, alone = described(profile, days)
+    assert '"d4"' in alone
+    assert ('"d4"' in together, '"d5"' in together) == (False, True)
+
+
+def test_groups_with_the_same_levels_stay_one_by_one(profile):
+    items = [
+        ColumnProfile(name=f"item{n}", kind="category", scale="binary", levels={"yes": 9, "no": 9}) for n in range(20)
+    ]
+    coded = [item.model_copy(update={"minimum": 0.0, "maximum": 1.0, "kind": "integer"}) for item in items]
+    assert len(described(profile, items)) == len(described(profile, coded)) == 20
 
 
 def test_an_order_of_levels_is_told_once(tmp_path):
