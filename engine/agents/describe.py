@@ -10,6 +10,7 @@ from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Profile, Structure, TypeGuess
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.tables.sheets import is_id
+from engine.toolbox.written import WRITTEN
 
 MOST_COLUMNS = 120
 """So many columns of a file are described, those that are told together as one."""
@@ -250,6 +251,16 @@ def _param(param: ParamSpec) -> str:
     return f"{param.name}: {', '.join([kind, *limits])}. {param.description}{unit}"
 
 
-def others_text(specs: Iterable[ToolSpec]) -> str:
-    """Return tools by name only, a line each."""
-    return "\n".join(f"{spec.name}: {spec.title}" for spec in specs)
+def others_text(specs: Iterable[ToolSpec], near: Collection[ToolSpec]) -> str:
+    """Return tools without what they take: those of the fields of near ones a line each, those of other fields by name.
+
+    What a model wrote has no field, and its name says nothing; without a near tool every field is as likely.
+    """
+    fields = {spec.domain for spec in near}
+    told, named = list[str](), dict[str, list[str]]()
+    for spec in specs:
+        if not fields or spec.domain in fields or WRITTEN in spec.answers:
+            told.append(f"{spec.name}: {spec.title}")
+        else:
+            named.setdefault(spec.domain, []).append(spec.name)
+    return "\n".join([*told, *(f"Of {field}: {', '.join(names)}" for field, names in named.items())])

@@ -19,6 +19,7 @@ from engine.agents.describe import files_text, others_text, tool_text, without_l
 from engine.agents.prompt_files import load_prompt
 from engine.agents.reviewer import MEETS
 from engine.domain.base import Value
+from engine.domain.datatypes import DataType
 from engine.domain.plan import OpenQuestion, TaskDag, TaskNode, texts_of
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
@@ -234,7 +235,10 @@ class QuestionReader:
         offered = [*self.registry, *(self.shelf.offered() if self.shelf else [])]
         left, looked = ROUNDS, False
         while left:
-            read = self._ask(fixed, shown, [s for s in offered if able(s)], issues, run_id)
+            # What answers nothing that can be asked is a step of others, and no goal.
+            others = [s for s in offered if s not in shown and s.answers and s.runnable and able(s)]
+            likely = [*shown, *(spec for spec in others if _is_for(spec, profiles))]
+            read = self._ask({**fixed, "others": others_text(others, likely)}, shown, issues, run_id)
             only_looks = bool(read.value.see or read.value.sheets) and not _says_anything(read.value)
             left -= looked or not only_looks  # to look at tools or a sheet once is no reading
             looked = looked or only_looks
@@ -325,17 +329,21 @@ class QuestionReader:
         return read.model_copy(update={"goals": goals, "not_answered": left})
 
     def _ask(
-        self, fixed: dict[str, str], shown: list[ToolSpec], offered: list[ToolSpec], issues: list[str], run_id: str
+        self, known: dict[str, str], shown: list[ToolSpec], issues: list[str], run_id: str
     ) -> ModelAnswer[ReadQuestion]:
-        names = {spec.name for spec in shown}
         system, user = load_prompt("read_question").filled(
-            **fixed,
+            **known,
             tools="\n\n".join(map(tool_text, shown)),
-            others=others_text(spec for spec in offered if spec.name not in names and spec.runnable),
             code=CODE if self.coder and self.shelf else NO_CODE,
             complaints="\n".join(issues),
         )
         return self.models.ask("reasoning", system, user, ReadQuestion, purpose="read the question", run_id=run_id)
+
+
+def _is_for(spec: ToolSpec, profiles: Sequence[Profile]) -> bool:
+    """Say whether a tool needs what a file is by itself, beyond a table, which nearly every tool can be given."""
+    kinds = {guess.type for profile in profiles for guess in profile.types} - {DataType.TABLE}
+    return any(port.type in kinds for port in spec.inputs if not port.optional)
 
 
 def _agree(read: TaskDag, rules: TaskDag) -> bool:

@@ -450,6 +450,40 @@ def test_tools_for_which_the_files_hold_nothing_are_not_shown(profile):
     assert "correlation" in models.asked[0]
 
 
+def further(prompt: str) -> str:
+    return prompt.partition("Further tools")[2].partition("What did not fit")[0]
+
+
+def test_of_tools_of_other_fields_than_the_nearest_only_the_name_is_told(profile):
+    models, plan = read(profile, {"see": ["roc_curve"]}, FIT)
+    plan()
+    first, then = map(further, models.asked)
+    assert "linear_regression: Linear regression" in first, "of the field of the tool that is near"
+    assert re.search(r"^Of clinical: .*\broc_curve, ", first, re.MULTILINE)
+    assert "roc_curve: " not in first
+    assert "risk_measures: Risk ratio" in then, "a field that was looked into is near"
+    assert len(first) < 2_600
+
+
+def test_tools_that_need_what_a_file_is_by_itself_are_told(profile, tmp_path):
+    path = tmp_path / "cohort.csv"
+    rows = (f"p{n},{100 + 37 * n % 900},{n % 3 > 0:d},{'ab'[n % 2]}" for n in range(60))
+    path.write_text("patient,os_days,died,arm\n" + "\n".join(rows) + "\n")
+    models, plan = read(profile_file(path), {"goals": [], "not_answered": ["Nothing."]})
+    with pytest.raises(PlanError):
+        plan()
+    assert "log_rank: " in further(models.asked[0])
+
+
+@pytest.mark.parametrize("near", [(), ("no_such_tool",)])
+def test_where_no_tool_is_near_all_are_told_but_steps_that_answer_nothing(profile, near):
+    models, plan = read(profile, FIT, near=near)
+    plan()
+    told = further(models.asked[0])
+    assert "roc_curve: " in told
+    assert "unfold_plate" not in told
+
+
 def test_how_dates_and_names_are_written_is_told_without_one_of_them(tmp_path):
     frame = pd.DataFrame({
         "cow": [f"H{at % 9}-{at:03d}" for at in range(40)], "milk": [20 + at / 7 for at in range(40)],
