@@ -46,10 +46,11 @@ CODE = (
     "What no listed tool does can be written as code, which runs in a sandbox after the person has read it: describe "
     "it in `code`, with what a good result must meet. A listed tool is always better than code."
 )
+READ = "Read this question."
 REVISE = (
-    "The plan for this question has run. Read the question anew, so that it is answered in another way where that is "
-    "needed; goals that need no other way are given again as they were. What these data cannot answer goes into "
-    "`not_answered`. What came of the plan:"
+    "The plan for this question has run; what came of it is told at the end. Read the question anew, so that it is "
+    "answered in another way where that is needed; goals that need no other way are given again as they were. A goal "
+    "that failed and has no other way is left out. What these data cannot answer goes into `not_answered`."
 )
 ASK_AGAIN = "To answer it, ask again with the answer in the question."
 NO_CODE = "Code cannot be written here: leave `code` empty."
@@ -205,6 +206,7 @@ class QuestionReader:
         run_id: str = "",
         known: Sequence[str] = (),
         doubts: Sequence[str] = (),
+        task: str = READ,
     ) -> PlanProposal:
         """Return the plan of what the model reads in a question.
 
@@ -215,7 +217,8 @@ class QuestionReader:
             before: the plan that the question may go on from.
             run_id: the run that the calls are counted for.
             known: what is known to be wrong with an earlier reading.
-            doubts: what the rules leave open or refuse, a sentence each.
+            doubts: what the rules leave open or refuse, or reviewers hold against a result, a sentence each.
+            task: what the model is to do.
 
         Raises:
             PlanError: when the model says that nothing here answers the question, or no reading fits.
@@ -226,6 +229,7 @@ class QuestionReader:
         known_tools = [self.registry.get(name) for name in dict.fromkeys(near) if name in self.registry]
         shown = [spec for spec in known_tools if able(spec)][:SHOWN]
         fixed = {
+            "task": task,
             "question": question,
             "before": _before(before),
             "files": self._files(profiles),
@@ -270,13 +274,22 @@ class QuestionReader:
             return PlanProposal(plan=plan, retrieved=made.retrieved)
         raise PlanError("No reading of the model fits the data.", details={"issues": issues[len(known) :]})
 
-    def revise(self, ran: TaskDag, profiles: list[Profile], why: Sequence[str], *, run_id: str = "") -> PlanProposal:
+    def revise(
+        self,
+        ran: TaskDag,
+        profiles: list[Profile],
+        why: Sequence[str],
+        *,
+        doubts: Sequence[str] = (),
+        run_id: str = "",
+    ) -> PlanProposal:
         """Return the plan of another reading of a question, given what came of the plan that ran.
 
         Args:
             ran: the plan.
             profiles: the files.
             why: what failed or was held to be wrong, one sentence each.
+            doubts: what reviewers held against this result and those before it, one sentence each.
             run_id: the run that the calls are counted for.
 
         Raises:
@@ -285,8 +298,9 @@ class QuestionReader:
         """
         near = [*dict.fromkeys(node.tool for node in ran.nodes), *self.planner.nearest(ran.question, profiles)]
         tools = "\n".join(f"{node.id} {node.tool} {_params(node)}" for node in ran.nodes)
-        known = [f"{REVISE}\nThe plan that ran:\n{tools}", *(why if self.levels else map(without_values, why))]
-        made = self.plan(ran.question, profiles, near, run_id=run_id, known=known)
+        known = [f"The plan that ran:\n{tools}", *(why if self.levels else map(without_values, why))]
+        held = doubts if self.levels else [without_levels(doubt, profiles, ran.question) for doubt in doubts]
+        made = self.plan(ran.question, profiles, near, run_id=run_id, known=known, doubts=held, task=REVISE)
         return self._with_turned_sides(made, ran)
 
     def _files(self, profiles: list[Profile]) -> str:

@@ -7,7 +7,7 @@ report of this one: which of two answers stands is decided by a person.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from engine.asking.edits import changes_between
 from engine.asking.plan_desk import PlanDesk
 from engine.domain.events import PlanEdited, PlanRevised, WarningRaised
 from engine.domain.plan import TaskDag
-from engine.domain.report import Report
+from engine.domain.report import Doubt, Report
 from engine.domain.results import DONE, NodeResult, RunRecord
 from engine.domain.run_view import RunView
 from engine.errors import ModelUnavailable, PlanError
@@ -44,13 +44,16 @@ class Revising:
         view = self.plans.records.view(record)
         failed = [result for result in view.results.values() if result.status == "failed"]
         failed = [result for result in failed if view.plan and view.plan.node(result.node)]
-        why = [f"Step {result.node} ({result.tool}) failed: {result.error.strip()}" for result in failed]
+        of_step = {
+            result.node: f"Step {result.node} ({result.tool}) failed: {result.error.strip()}" for result in failed
+        }
+        why = [*of_step.values()]
         anew = self._with_code_anew(view, failed)
         if anew is not None:
             self._as_a_run(view, anew, why)
             return None
         done = {node for node, result in view.results.items() if result.status in DONE}
-        plan = self._revised(view, why, done)
+        plan = self._revised(view, why, of_step, self._doubted_before(record), done)
         if plan is None:
             return None
         if not record.auto_approve or plan.unanswered() or self.plans.has_drafts(plan):
@@ -63,32 +66,57 @@ class Revising:
         if self._waits(record.run_id):
             return  # what failed has led to another plan already, which this result is not of
         view = self.plans.records.view(record)
-        why = [f"A reviewer holds: {doubt.text}" for doubt in report.doubts if doubt.kind == "wrong"]
+        wrong = [doubt for doubt in report.doubts if doubt.kind == "wrong"]
+        why = [f"A reviewer holds: {doubt.text}" for doubt in wrong]
+        of_step = {doubt.node: text for doubt, text in zip(wrong, why, strict=True) if doubt.node}
+        doubts = [*map(_told, report.doubts), *self._doubted_before(record)]
         # What it holds to be wrong must not lead the next report: only what is read anew stands in the new plan.
-        plan = self._revised(view, why, ())
+        plan = self._revised(view, why, of_step, doubts, ())
         if plan is not None:
             self._as_a_run(view, plan, why)
+
+    def _doubted_before(self, record: RunRecord) -> list[str]:
+        """Return what reviewers doubted of the results that led to a plan made anew: why it was made stays known."""
+        found = list[str]()
+        while record.revisions and record.parent:
+            record = self.plans.records.stored(record.parent)
+            report = self.plans.records.view(record).report
+            # Ids of steps are those of the plan then.
+            found += [_told(doubt.model_copy(update={"node": ""})) for doubt in (report.doubts if report else ())]
+        return found
 
     def _waits(self, run_id: str) -> bool:
         """Say whether a plan made of this run's waits beside it."""
         events = self.plans.records.store.events(run_id, limit=1_000_000)
         return any(isinstance(event, PlanRevised) and event.run != run_id for event in events)
 
-    def _revised(self, view: RunView, why: Sequence[str], kept: Collection[str]) -> TaskDag | None:
+    def _revised(
+        self,
+        view: RunView,
+        why: Sequence[str],
+        of_step: Mapping[str, str],
+        doubts: Sequence[str],
+        kept: Collection[str],
+    ) -> TaskDag | None:
         """Return another plan that can run or asks a person, or None; what stands in its way is told in the run.
 
         Args:
             view: the run.
             why: what failed or is held to be wrong.
+            of_step: step -> the sentence of these that is about it.
+            doubts: what reviewers held against this result and those before it.
             kept: steps whose answers stay also where the model leaves them out.
         """
         run_id, ran = view.record.run_id, view.plan
         if self.reader is None or not why or ran is None or view.record.revisions >= self.most:
             return None
         try:
-            read = self.reader.revise(ran, view.profiles, why, run_id=run_id).plan
+            read = self.reader.revise(ran, view.profiles, why, doubts=doubts, run_id=run_id).plan
             plan = beside(ran, read, kept)
-            if not new_steps(ran, plan):
+            dropped = [node for node in ran.nodes if node.id in of_step and plan.node(node.id) is None]
+            if new_steps(ran, plan):
+                dropped = []  # another way to answer may stand in its place
+            elif not dropped:
                 raise PlanError("The model reads the question as before.")
             if not plan.unanswered():
                 self.plans.require_runnable(plan)
@@ -97,7 +125,8 @@ class Revising:
             return None
         told = [f"A model revised this plan after another had run. {text}" for text in why]
         # A note of the plan, no limit of its result: it is about the result before.
-        return plan.model_copy(update={"notes": [*told, *plan.notes]})
+        lacks = [f"Left out of the revised plan: {node.name}. {of_step[node.id]}" for node in dropped]
+        return plan.model_copy(update={"notes": [*told, *plan.notes], "warnings": [*lacks, *plan.warnings]})
 
     def _with_code_anew(self, view: RunView, failed: Sequence[NodeResult]) -> TaskDag | None:
         """Return the plan with other code in the place of code that failed, for a person to read; None without any."""
@@ -160,3 +189,10 @@ class Revising:
             plan, user=record.user, parent=record.run_id, run_now=False, before=view.plan, revisions=number
         )
         self.plans.records.log.emit(PlanRevised(run_id=record.run_id, why=why, number=number, run=made.run_id))
+
+
+def _told(doubt: Doubt) -> str:
+    """Return what a reviewer holds against a result as the reader of the question is told it."""
+    step = f" (step {doubt.node})" if doubt.node else ""
+    said = "holds it to be wrong" if doubt.kind == "wrong" else "doubts it"
+    return f"A reviewer of the result {said}{step}: {doubt.text}"

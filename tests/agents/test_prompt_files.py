@@ -21,7 +21,7 @@ REVIEWED = {
     "propose_ways": "b106f92238da",
     "rank_tools": "bec3f00558ce",
     "read_claims": "164251048149",
-    "read_question": "33082884a20d",
+    "read_question": "7bf8dd645c75",
     "review_hypotheses": "228691ccfa67",
     "review_run": "c2f09c6d8110",
     "rewrite_hypothesis": "8330383a1627",
