@@ -243,6 +243,9 @@ def _param(param: ParamSpec) -> str:
         kind += f" of {param.of}"
     limits = [f"at least {param.minimum:g}"] if param.minimum is not None else []
     limits += [f"at most {param.maximum:g}"] if param.maximum is not None else []
+    limits += [f"at least {param.least} of them"] if param.least else []
+    limits += [f"at most {param.most} of them"] if param.most else []
+    limits += [f"of at most {param.distinct} different values"] if param.distinct else []
     if param.required:
         limits.append("required")
     elif param.default not in (None, "", []):

@@ -95,6 +95,8 @@ class ParamSpec(Value):
     """For `columns`: at most so many; 0 for no limit."""
     least: int = 0
     """For a required `columns`: at least so many."""
+    distinct: int = 0
+    """For a `column`: at most so many different values, more are refused; 0 for no limit."""
     called: str = ""
     """For `column` and `columns`: what such a column is conventionally called, an expression over the words of its
     name in lower case, parted by blanks. Where words name none, a column that alone is called so is taken."""

@@ -56,6 +56,7 @@ def param(
     instead_of: Sequence[str] = (),
     most: int = 0,
     least: int = 0,
+    distinct: int = 0,
     called: str = "",
     holds: str = "",
     otherwise: str = "",
@@ -80,6 +81,7 @@ def param(
         "instead_of": list(instead_of),
         "most": most,
         "least": least,
+        "distinct": distinct,
         "called": called,
         "holds": holds,
         "otherwise": otherwise,
@@ -141,7 +143,8 @@ def tool(
             the first whose conditions hold is told, so the last has none.
         complete: parameters whose columns must hold a value in a row that is used.
         matched: the parameter that says which rows belong together where only those in every group are used.
-        helpers: functions this one calls; their source is shipped with it.
+        helpers: functions this one calls; their source is shipped with it. So are the numbers of the module that it and
+            they use by a name in capitals: a limit that is declared and refused by is then written once.
         shows: output -> columns, in order, of the table (and, with no columns, the figure) that shows the answer.
         leads: number or row of a later finding -> pattern of what a question says that this finding answers.
 
@@ -187,7 +190,7 @@ def tool(
             seconds=seconds,
             example=example,
             source=function_source(function),
-            helper_sources=[function_source(helper) for helper in helpers],
+            helper_sources=[*_numbers([*helpers, function]), *map(function_source, helpers)],
             function=function.__name__,
             shows={output: list(columns) for output, columns in (shows or {}).items()},
             leads=dict(leads or {}),
@@ -247,6 +250,29 @@ def function_source(function: Callable[..., Any]) -> str:
         assert isinstance(node, ast.FunctionDef)
         return textwrap.dedent("\n".join(lines[node.lineno - 1 : node.end_lineno])) + "\n"
     return "".join(lines[start : _last_line(code)]).rstrip("\n") + "\n"
+
+
+def _numbers(functions: Iterable[Callable[..., Any]]) -> list[str]:
+    """Return the numbers of their modules that functions use by a name in capitals, a line of code each.
+
+    Raises:
+        ValueError: when a name stands for two numbers.
+    """
+    found: dict[str, float] = {}
+    for function in functions:
+        for name in filter(str.isupper, _names(function.__code__)):
+            value = function.__globals__.get(name)
+            if type(value) in (int, float) and found.setdefault(name, value) != value:
+                message = f"{name} is {found[name]} for one helper and {value} for {function.__name__!r}"
+                raise ValueError(message)
+    return [f"{name} = {value!r}\n" for name, value in found.items()]
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _names(part)
 
 
 def _last_line(code: types.CodeType) -> int:

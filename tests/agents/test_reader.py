@@ -12,7 +12,7 @@ import pytest
 from growth_data import write_growth
 from scripted import Scripted
 
-from engine.agents.describe import files_text
+from engine.agents.describe import files_text, tool_text
 from engine.agents.reader import ROUNDS, QuestionReader
 from engine.data.profiler import profile_file
 from engine.domain.plan import OpenQuestion
@@ -448,6 +448,18 @@ def test_tools_for_which_the_files_hold_nothing_are_not_shown(profile):
     plan()
     assert "sc_markers" not in models.asked[0]
     assert "correlation" in models.asked[0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "line"),
+    [
+        ("nonlinear_fit", "- group: column of table, of at most 20 different values. "),
+        ("anova", "- factors: columns of table, at least 2 of them, at most 4 of them, required. "),
+        ("meta_analysis", "- arms: columns of table, at least 4 of them, at most 6 of them. "),
+    ],
+)
+def test_how_much_a_tool_takes_before_it_refuses_is_told(tool, line):
+    assert line in tool_text(builtin_tools().get(tool))
 
 
 def further(prompt: str) -> str:

@@ -75,6 +75,44 @@ def test_second_tool_of_a_name_is_refused_naming_both():
         registry.add(spec.model_copy(update={"title": "Twice"}))
 
 
+MOST_ROWS = 3
+
+
+def first_rows(values):
+    """Return as many as are taken."""
+    return values[:MOST_ROWS]
+
+
+def few(table, *, factor: float = 2.0):
+    """Double the first rows."""
+    return {"result": [factor * row for row in first_rows(table)] if len(table) <= 2 * MOST_ROWS else []}
+
+
+def test_numbers_with_names_in_capitals_travel_with_a_tool_once():
+    spec = describe(few, helpers=(first_rows,)).tool_spec
+    assert [source for source in spec.helper_sources if "MOST_ROWS =" in source] == ["MOST_ROWS = 3\n"]
+    namespace: dict = {}
+    exec("\n".join([*spec.helper_sources, spec.source]), namespace)
+    assert namespace["few"]([1, 2, 3, 4]) == {"result": [2, 4, 6]}
+
+
+def test_a_name_that_stands_for_two_numbers_is_refused():
+    other = FunctionType(first_rows.__code__, {"MOST_ROWS": 4}, "first_rows")
+    with pytest.raises(ValueError, match="MOST_ROWS is 4 for one helper and 3 for 'few'"):
+        describe(few, helpers=(other,))
+
+
+def test_limits_of_groups_are_declared_by_the_number_that_the_tool_refuses_by():
+    limited = [(spec, param.distinct) for spec in SPECS for param in spec.params if param.distinct]
+    assert len(limited) > 10
+    for spec, most in limited:
+        numbers = dict(source.strip().split(" = ") for source in spec.helper_sources if source[:5].isupper())
+        names = [name for name, value in numbers.items() if int(value) == most]
+        assert any(f"> {name}:" in source for name in names for source in [spec.source, *spec.helper_sources]), (
+            spec.name
+        )
+
+
 def test_unknown_tool_suggests_the_closest():
     registry = ToolRegistry(SPECS)
     with pytest.raises(NotFoundError) as error:

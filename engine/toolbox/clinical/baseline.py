@@ -29,6 +29,9 @@ from engine.toolbox.tables.columns import (
 )
 from engine.toolbox.tables.rows import table_row
 
+MOST_GROUPS = 10
+"""So many groups stand side by side."""
+
 
 @check("baseline_counts_add_up")
 def baseline_counts_add_up(step: StepOutputs) -> Iterator[Issue]:
@@ -291,7 +294,7 @@ def balance_figure(balance, limit):
     optional_outputs=("balance", "balance_plot"),
     params={
         "group": param("Column of the groups; empty for all subjects together", kind="column", of="table",
-                       role="group", needed=True),
+                       role="group", needed=True, distinct=MOST_GROUPS),
         "columns": param("The characteristics; empty for all columns that can be described", kind="columns",
                          of="table", role="anything"),
         "numbers": param(
@@ -374,9 +377,9 @@ def table_one(
     groups = order_levels(labels)
     usual = likely_control(groups)
     groups = [usual, *(level for level in groups if level != usual)] if usual else groups
-    if len(groups) > 10:
+    if len(groups) > MOST_GROUPS:
         raise ValueError(
-            f"Column {group!r} has {len(groups)} different values; expected at most 10 groups side by side."
+            f"Column {group!r} has {len(groups)} different values; expected at most {MOST_GROUPS} groups side by side."
         )
     if group and len(groups) == 1:
         warnings.append(f"{group} has the single level {groups[0]}: nothing to compare it with.")

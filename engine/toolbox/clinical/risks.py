@@ -36,6 +36,9 @@ from engine.toolbox.tables.columns import (
     plain_table,
 )
 
+MOST_GROUPS = 12
+"""So many groups are compared."""
+
 
 @check("risk_measures_consistent")
 def risk_measures_consistent(step: StepOutputs) -> Iterator[Issue]:
@@ -318,7 +321,8 @@ LED_BY = param(
         "risk_plot": "figure: risks and ratios with intervals",
     },
     params={
-        "exposure": param("Column of the groups: exposed or not, treatment", kind="column", of="table", role="group"),
+        "exposure": param("Column of the groups: exposed or not, treatment", kind="column", of="table",
+                          role="group", distinct=MOST_GROUPS),
         "outcome": param("Yes/no column, a row a subject", kind="column", of="table", role="outcome", needed=True),
         "event_value": param("The level that is the event; empty to recognise it", kind="level", of="outcome",
                              role="event"),
@@ -401,10 +405,10 @@ def risk_measures(
     levels = order_levels(sums.index)
     if len(levels) < 2:
         raise ValueError(f"Column {exposure!r} has the single level {levels[0]!r}; expected at least two groups.")
-    if len(levels) > 12:
+    if len(levels) > MOST_GROUPS:
         raise ValueError(
-            f"Column {exposure!r} has {len(levels)} different values; expected at most 12 groups. Is it a measurement "
-            "or an id?"
+            f"Column {exposure!r} has {len(levels)} different values; expected at most {MOST_GROUPS} groups. Is it a "
+            "measurement or an id?"
         )
     if not sums["events"].sum() or (sums["events"] == sums["total"]).all():
         raise ValueError(

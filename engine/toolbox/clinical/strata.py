@@ -43,6 +43,9 @@ from engine.toolbox.tables.columns import (
     require_columns,
 )
 
+MOST_STRATA = 200
+"""So many strata are combined."""
+
 
 @check("common_measure_amid_strata")
 def common_measure_amid_strata(step: StepOutputs) -> Iterator[Issue]:
@@ -248,7 +251,7 @@ def strata_figure(rows, crude, common, measure, title):
         "exposure": param("Column of the two groups: exposed or not, treatment", kind="column", of="table",
                           role="group"),
         "stratum": param("Column of the strata within which they are compared", kind="column", of="table",
-                         role="stratum"),
+                         role="stratum", distinct=MOST_STRATA),
         "outcome": param("Yes/no column", kind="column", of="table", role="outcome", needed=True),
         "event_value": param("The level that is the event; empty to recognise it", kind="level", of="outcome",
                              role="event"),
@@ -326,9 +329,9 @@ def stratified_risks(
         raise ValueError(
             f"Column {stratum!r} has the single level {names[0]!r}: there are no strata to compare within."
         )
-    if len(names) > 200:
-        raise ValueError(f"Column {stratum!r} has {len(names)} different values; expected at most 200 strata. Is it a "
-                         "measurement or an id?")  # fmt: skip
+    if len(names) > MOST_STRATA:
+        raise ValueError(f"Column {stratum!r} has {len(names)} different values; expected at most {MOST_STRATA} "
+                         "strata. Is it a measurement or an id?")  # fmt: skip
     if not exposed and not reference and len(levels) == 2:
         reference = unexposed_level(levels) or levels[0]
         warnings.append(f"Compared with {exposure} = {reference}; set reference for the other group.")

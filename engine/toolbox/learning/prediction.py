@@ -44,6 +44,9 @@ from engine.toolbox.tables.columns import (
     plain_table,
 )
 
+MOST_LABELS = 12
+"""So many labels are told apart."""
+
 _MODELS = ["linear", "lasso", "elastic_net", "lda", "pls", "knn", "svm", "forest", "boosting"]
 _MODEL_WORDS = [
     r"boosting: gradient[- ]?boost\w*|boosted trees?|boosting|(?:xg|cat)boost|xgb\b|lightgbm|gbm\b",
@@ -179,7 +182,7 @@ def told_values(row):
         "class_plot": "figure: ROC curve and confusion",
     },
     params={
-        "outcome": param("The label to predict", kind="column", of="table", role="category"),
+        "outcome": param("The label to predict", kind="column", of="table", role="category", distinct=MOST_LABELS),
         "event_value": param("Of two labels the one whose probability is judged; empty to recognise it", kind="level",
                              of="outcome", role="event_if_binary"),
         "predictors": _PREDICTORS, "categorical": _CATEGORICAL, "subject": _SUBJECT,
@@ -231,9 +234,9 @@ def classify(
     frame, target, groups, warnings = prepared_rows(table, outcome, predictors, subject, False, categorical)
     warnings = meant + warnings
     classes = order_levels(target)
-    if len(classes) > 12:
-        raise ValueError(f"Column {outcome!r} has {len(classes)} different values; expected at most 12 labels. For a "
-                         "number use predict_value.")  # fmt: skip
+    if len(classes) > MOST_LABELS:
+        raise ValueError(f"Column {outcome!r} has {len(classes)} different values; expected at most {MOST_LABELS} "
+                         "labels. For a number use predict_value.")  # fmt: skip
     event = ""
     if len(classes) == 2:
         control = likely_control(classes)

@@ -33,6 +33,9 @@ from engine.toolbox.tables.columns import (
 )
 from engine.toolbox.tables.rows import table_row
 
+MOST_GROUPS = 20
+"""So many groups are compared."""
+
 
 @check("folds_match_cycles")
 def folds_match_cycles(step: StepOutputs) -> Iterator[Issue]:
@@ -346,7 +349,7 @@ def folds_overview(rows, control, how):
             least=2,
             instead_of=["ct", "gene"],
         ),
-        "group": param("Column of groups to compare", kind="column", of="table", role="group"),
+        "group": param("Column of groups to compare", kind="column", of="table", role="group", distinct=MOST_GROUPS),
         "sample": param(
             "Column of samples; wells of one sample are technical replicates", kind="column", of="table", role="subject"
         ),
@@ -477,8 +480,10 @@ def qpcr_relative(
     levels = order_levels(long["group"])
     if len(levels) < 2:
         raise ValueError(f"Column {group!r} has one group ({levels[0]}); expected at least two. Choose another column.")
-    if len(levels) > 20:
-        raise ValueError(f"Column {group!r} has {len(levels)} different values; at most 20 groups can be compared.")
+    if len(levels) > MOST_GROUPS:
+        raise ValueError(
+            f"Column {group!r} has {len(levels)} different values; at most {MOST_GROUPS} groups can be compared."
+        )
     calm = pick_level(control, levels, group) if control else likely_control(levels)
     shown = [pick_level(treated, levels, group)] if treated else None
     if calm is None and len(levels) == 2:

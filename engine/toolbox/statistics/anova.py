@@ -43,6 +43,9 @@ from engine.toolbox.tables.columns import (
     which_differ,
 )
 
+MOST_FACTORS = 4
+"""So many factors are taken at once."""
+
 
 @check("anova_table_consistent")
 def anova_table_consistent(step: StepOutputs) -> Iterator[Issue]:
@@ -430,7 +433,12 @@ def describe_factors(tests, contrasts, levels, value):
     params={
         "value": param("The measured quantity", kind="column", of="table", role="measure"),
         "factors": param(
-            "The factors (groups, doses, genotypes...)", kind="columns", of="table", role="factors", least=2, most=3
+            "The factors (groups, doses, genotypes...)",
+            kind="columns",
+            of="table",
+            role="factors",
+            least=2,
+            most=MOST_FACTORS,
         ),
         "interaction": param(
             "Whether to test interactions of the factors",
@@ -612,8 +620,10 @@ def anova(
         raise ValueError("No factor was named; expected at least one column of groups.")
     if value in factors:
         raise ValueError(f"{value!r} is both the value and a factor; expected different columns.")
-    if len(factors) > 4:
-        raise ValueError(f"{len(factors)} factors were named; expected at most 4. Leave out those of least interest.")
+    if len(factors) > MOST_FACTORS:
+        raise ValueError(
+            f"{len(factors)} factors were named; expected at most {MOST_FACTORS}. Leave out those of least interest."
+        )
     table = plain_table(table)
     require_columns(table, [value, *factors])
     frame, levels, warnings = design_frame(table, value, factors, categorical, continuous)

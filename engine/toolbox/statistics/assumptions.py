@@ -30,6 +30,9 @@ from engine.toolbox.tables.columns import (
 )
 from engine.toolbox.tables.rows import table_row
 
+MOST_GROUPS = 40
+"""So many groups are looked at."""
+
 
 @check("assumption_results_follow")
 def assumption_results_follow(step: StepOutputs) -> Iterator[Issue]:
@@ -197,7 +200,8 @@ def next_in_words(normal, equal, logs, smallest, groups):
     },
     params={
         "measure": param("The measurement", kind="column", of="table", role="measure"),
-        "group": param("Column of groups", kind="column", of="table", role="group", required=False),
+        "group": param("Column of groups", kind="column", of="table", role="group", required=False,
+                       distinct=MOST_GROUPS),
         "predictors": param("Predictors of a linear model whose residuals are checked", kind="columns", of="table",
                             role="predictors"),
     },
@@ -286,10 +290,9 @@ def assumption_checks(
     else:
         labels = level_labels(table[group]) if group else pd.Series("all", index=table.index)
         levels = order_levels(labels)
-        if len(levels) > 40:
-            raise ValueError(f"Column {group!r} has {len(levels)} different values; expected at most 40 groups. "
-                             f"To check a "
-                             "straight line name it as a predictor.")  # fmt: skip
+        if len(levels) > MOST_GROUPS:
+            raise ValueError(f"Column {group!r} has {len(levels)} different values; expected at most {MOST_GROUPS} "
+                             "groups. To check a straight line name it as a predictor.")  # fmt: skip
         parts = {level: values[labels == level].to_numpy() for level in levels}
         rows = [normality_row(x, level) for level, x in parts.items()]
         tested = [row["p_value"] for row in rows if row["p_value"] == row["p_value"]]

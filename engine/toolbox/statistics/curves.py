@@ -34,6 +34,9 @@ from engine.toolbox.tables.columns import (
     require_columns,
 )
 
+MOST_GROUPS = 20
+"""So many curves are fitted side by side."""
+
 
 @check("curve_parameters_in_intervals")
 def curve_parameters_in_intervals(step: StepOutputs) -> Iterator[Issue]:
@@ -245,7 +248,7 @@ def curve_figure(data, fits, x, y, title):
     params={
         "y": param("The measurement", kind="column", of="table", role="measure"),
         "x": param("What the curve runs along", kind="column", of="table", role="x"),
-        "group": param("One curve for each level", kind="column", of="table", role="split"),
+        "group": param("One curve for each level", kind="column", of="table", role="split", distinct=MOST_GROUPS),
         "model": param(
             "The curve; auto takes the one with the smallest AICc",
             choices=["auto", "exponential", "exponential_floor", "saturating", "hyperbola", "power", "logistic",
@@ -305,8 +308,8 @@ def nonlinear_fit(table, *, y: str, x: str, group: str = "", model: str = "auto"
     across, up = numeric_values(table, x), numeric_values(table, y)
     labels = level_labels(table[group]) if group else pd.Series("all", index=table.index)
     levels = order_levels(labels)
-    if len(levels) > 20:
-        raise ValueError(f"Column {group!r} has {len(levels)} different values; expected at most 20 groups.")
+    if len(levels) > MOST_GROUPS:
+        raise ValueError(f"Column {group!r} has {len(levels)} different values; expected at most {MOST_GROUPS} groups.")
     if model == "power" and (across <= 0).any():
         raise ValueError(f"{int((across <= 0).sum())} values of {x!r} are 0 or below; a power law needs positive "
                          f"ones. Leave "

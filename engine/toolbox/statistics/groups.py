@@ -56,6 +56,9 @@ from engine.toolbox.tables.columns import (
     require_columns,
 )
 
+MOST_GROUPS = 40
+"""So many groups are compared."""
+
 
 @check("group_differences_match_means")
 def group_differences_match_means(step: StepOutputs) -> Iterator[Issue]:
@@ -93,10 +96,10 @@ def group_samples(table, value, group, pair):
     table, warnings = complete_rows(table, [value, group, *([pair] if pair else [])])
     numbers, labels = numeric_values(table, value), level_labels(table[group])
     levels = order_levels(labels)
-    if len(levels) > 40:
+    if len(levels) > MOST_GROUPS:
         raise ValueError(
-            f"Column {group!r} has {len(levels)} different values; expected at most 40 groups. Choose a column of "
-            "groups, or use correlation or linear_regression for a measured quantity."
+            f"Column {group!r} has {len(levels)} different values; expected at most {MOST_GROUPS} groups. Choose a "
+            "column of groups, or use correlation or linear_regression for a measured quantity."
         )
     if not pair:
         samples = {level: numbers[labels == level].to_numpy() for level in levels}
@@ -278,7 +281,13 @@ def compare_rows(samples, contrasts, family, test, method):
     },
     params={
         "value": param("The measured quantity", kind="column", of="table", role="measure"),
-        "group": param("The column that says which group a row belongs to", kind="column", of="table", role="group"),
+        "group": param(
+            "The column that says which group a row belongs to",
+            kind="column",
+            of="table",
+            role="group",
+            distinct=MOST_GROUPS,
+        ),
         "pair": param(
             "What makes rows belong together (donor, animal, subject); empty when rows are independent",
             kind="column",

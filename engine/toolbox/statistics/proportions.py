@@ -37,6 +37,9 @@ from engine.toolbox.tables.columns import (
 )
 from engine.toolbox.tables.rows import table_row
 
+MOST_GROUPS = 20
+"""So many groups are compared."""
+
 
 @check("shares_match_counts")
 def shares_match_counts(step: StepOutputs) -> Iterator[Issue]:
@@ -384,7 +387,11 @@ def share_test_finding(row, what, alpha, shares, group, pairs=()):
             instead_of=["event", "event_value"],
         ),
         "group": param(
-            "Column of groups to compare; empty for one share", kind="column", of="table", role="group_optional"
+            "Column of groups to compare; empty for one share",
+            kind="column",
+            of="table",
+            role="group_optional",
+            distinct=MOST_GROUPS,
         ),
         "empty": param(
             "What an empty cell of the yes/no column says: nothing is known, or no event happened",
@@ -517,10 +524,10 @@ def proportion_test(
         raise ValueError("A group to compare was named, but no column of groups; name the group column too.")
     sums, what, warnings = tally_shares(table, event, event_value, events, total, group, empty)
     levels = order_levels(sums.index)
-    if len(levels) > 20:
+    if len(levels) > MOST_GROUPS:
         raise ValueError(
-            f"Column {group!r} has {len(levels)} different values; expected at most 20 groups. Is it a measurement or "
-            "an id?"
+            f"Column {group!r} has {len(levels)} different values; expected at most {MOST_GROUPS} groups. Is it a "
+            "measurement or an id?"
         )
     rows = {level: share_row(level, *sums.loc[level, ["events", "total"]]) for level in levels}
     if group and len(levels) == 1:

@@ -27,6 +27,9 @@ from engine.toolbox.tables.columns import (
 )
 from engine.toolbox.tables.rows import table_row
 
+MOST_GROUPS = 100
+"""So many groups are described."""
+
 
 @check("correlations_in_range")
 def correlations_in_range(step: StepOutputs) -> Iterator[Issue]:
@@ -156,7 +159,9 @@ def count_names(rows, name, group_by, distinct, total):
     outputs={"summary": "table: one row a column (and group)"},
     params={
         "columns": param("Columns to describe; empty for all", kind="columns", of="table", role="anything"),
-        "group_by": param("Describe within each level of this column", kind="column", of="table", role="split"),
+        "group_by": param(
+            "Describe within each level of this column", kind="column", of="table", role="split", distinct=MOST_GROUPS
+        ),
         "count": param(
             "Say how many rows each level has, where a described column names every row",
             words=["true: how many|number of|counts? of|count the"],
@@ -226,8 +231,8 @@ def summarize_table(
     rows = []
     if group_by:
         groups = table.groupby(group_by, sort=True, observed=True)
-        if groups.ngroups > 100:
-            raise ValueError(f"Column {group_by!r} has {groups.ngroups} values; expected at most 100 groups.")
+        if groups.ngroups > MOST_GROUPS:
+            raise ValueError(f"Column {group_by!r} has {groups.ngroups} values; expected at most {MOST_GROUPS} groups.")
         if groups.ngroups == 0:
             raise ValueError(f"Column {group_by!r} has no values at all; choose another grouping column.")
         lost = int(table[group_by].isna().sum())

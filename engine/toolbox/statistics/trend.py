@@ -40,6 +40,9 @@ from engine.toolbox.tables.columns import (
 )
 from engine.toolbox.tables.rows import table_row
 
+MOST_GROUPS = 50
+"""A trend goes over so many groups."""
+
 
 @check("trend_direction_consistent")
 def trend_direction_consistent(step: StepOutputs) -> Iterator[Issue]:
@@ -175,9 +178,10 @@ def chosen_order(levels, order, group):
         warnings.append(f"The order taken is {' < '.join(ordered[:12])}{' ...' if len(ordered) > 12 else ''}.")
     if len(ordered) < 2:
         raise ValueError(f"Column {group!r} has the single level {ordered[0]!r}; a trend needs at least two.")
-    if len(ordered) > 50:
+    if len(ordered) > MOST_GROUPS:
         raise ValueError(
-            f"Column {group!r} has {len(ordered)} levels; expected at most 50. Use correlation for two measurements."
+            f"Column {group!r} has {len(ordered)} levels; expected at most {MOST_GROUPS}. Use correlation for two "
+            "measurements."
         )
     if len(ordered) == 2:
         warnings.append("With two levels a trend is the same as a difference between them.")
@@ -484,7 +488,7 @@ def is_yes_no(column):
             role="total",
             instead_of=["value", "event_value"],
         ),
-        "group": param("The ordered groups", kind="column", of="table", role="ordered"),
+        "group": param("The ordered groups", kind="column", of="table", role="ordered", distinct=MOST_GROUPS),
         "order": param("The levels from lowest to highest; empty to read it from their names", kind="texts", role=""),
         "alpha": param("P-value below which a trend is reported", minimum=1e-10, maximum=0.5),
         "seed": param("Seed of the random arrangements", minimum=0),

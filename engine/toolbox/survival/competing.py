@@ -14,7 +14,7 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import holm_adjust
 from engine.toolbox.survival.cox_model import CODING_HELPERS, code_covariates
-from engine.toolbox.survival.data import survival_groups
+from engine.toolbox.survival.data import MOST_GROUPS, survival_groups
 from engine.toolbox.survival.horizon import HORIZON_HELPERS, TIME_UNITS, UNIT_WORDS, horizon_in_unit, unit_of_times
 from engine.toolbox.survival.partial_likelihood import fit_cox
 from engine.toolbox.survival.states import STATE_HELPERS, end_name, state_rows
@@ -291,7 +291,8 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
                        role="event"),
         "event_value": param("The kind of end of most interest; beside a column of causes, the level for an event",
                              kind="level", of="event", role="event"),
-        "group": param("Column of groups to compare", kind="column", of="survival", role="group_optional"),
+        "group": param("Column of groups to compare", kind="column", of="survival", role="group_optional",
+                       distinct=MOST_GROUPS),
         "cause_column": param("Column that names the kind of end, where `event` only says whether one came",
                               kind="column", of="survival"),
         "cause_value": param("The kind of end of most interest in that column", kind="level", of="cause_column",

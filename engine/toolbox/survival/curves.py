@@ -9,6 +9,7 @@ from __future__ import annotations
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.survival.data import (
+    MOST_GROUPS,
     SURVIVAL_HELPERS,
     survival_curve,
     survival_data,
@@ -105,7 +106,13 @@ def describe_medians(rows, group, unit, since):
         "time": _TIME,
         "event": _EVENT,
         "event_value": _EVENT_VALUE,
-        "group": param("column of groups to draw separately", kind="column", of="survival", role="group_optional"),
+        "group": param(
+            "column of groups to draw separately",
+            kind="column",
+            of="survival",
+            role="group_optional",
+            distinct=MOST_GROUPS,
+        ),
         "time_unit": param("unit of the times, for labels (days, months)", role="time_unit"),
         "interval": param("scale of the confidence interval", choices=("log-log", "log")),
         "at_times": param("times at which to report survival, such as 365", kind="texts", role="times"),
@@ -381,7 +388,14 @@ def peto_ratio(times, events, first):
         "time": _TIME,
         "event": _EVENT,
         "event_value": _EVENT_VALUE,
-        "group": param("column of the groups compared", kind="column", of="survival", role="group", otherwise="first"),
+        "group": param(
+            "column of the groups compared",
+            kind="column",
+            of="survival",
+            role="group",
+            otherwise="first",
+            distinct=MOST_GROUPS,
+        ),
         "landmark": LANDMARK,
         "landmark_unit": LANDMARK_UNIT,
     },

@@ -17,6 +17,9 @@ from engine.toolbox.tables.columns import (
 )
 from engine.toolbox.tables.rows import table_row
 
+MOST_GROUPS = 12
+"""So many groups are compared."""
+
 
 def survival_event_level(labels, event_value, column):
     """Return (the level that means the event happened, warnings).
@@ -178,9 +181,9 @@ def survival_groups(data, group):
     """Return (group of each row as text, the groups in order); too many or too few are refused."""
     labels = level_labels(data[f"x:{group}"])
     levels = order_levels(labels)
-    if len(levels) > 12:
+    if len(levels) > MOST_GROUPS:
         message = (
-            f"The group column {group!r} has {len(levels)} distinct values; expected at most 12 "
+            f"The group column {group!r} has {len(levels)} distinct values; expected at most {MOST_GROUPS} "
             "groups. Cut numbers into "
             "ranges first, or use cox_regression, which takes numbers."
         )

@@ -14,7 +14,7 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import holm_adjust
 from engine.toolbox.statistics.groups import group_contrasts
-from engine.toolbox.survival.data import SURVIVAL_HELPERS, survival_curve, survival_data, survival_groups
+from engine.toolbox.survival.data import MOST_GROUPS, SURVIVAL_HELPERS, survival_curve, survival_data, survival_groups
 from engine.toolbox.survival.horizon import HORIZON_HELPERS, TIME_UNITS, UNIT_WORDS, horizon_in_unit, unit_of_times
 from engine.toolbox.tables.columns import (
     GROUP_HELPERS,
@@ -205,7 +205,8 @@ def draw_restricted(curves, tau, unit):
         "event": param("Column that says whether the event happened", kind="column", of="survival", role="event"),
         "event_value": param("The level of the event column that means that it happened", kind="level", of="event",
                              role="event"),
-        "group": param("Column of groups to compare; empty for one mean", kind="column", of="survival", role="group"),
+        "group": param("Column of groups to compare; empty for one mean", kind="column", of="survival",
+                       role="group", distinct=MOST_GROUPS),
         "treated": param("The group to compare", kind="level", of="group", role="interest"),
         "control": param("The group it is compared with", kind="level", of="group", role="reference",
                          otherwise="first"),

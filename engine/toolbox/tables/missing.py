@@ -25,6 +25,9 @@ from engine.toolbox.tables.columns import (
 )
 from engine.toolbox.tables.rows import table_row
 
+MOST_GROUPS = 60
+"""In so many groups gaps are counted."""
+
 
 @check("missing_counts_add_up")
 def missing_counts_add_up(step: StepOutputs) -> Iterator[Issue]:
@@ -355,7 +358,8 @@ def presence(table, gaps, visits, subject, occasion):
         "visits": param("Columns of one measurement in order of time, to see who leaves; empty to take columns whose "
                         "names differ by a number only", kind="columns", of="table", role="strata"),
         "columns": param("Columns to look at; empty for all", kind="columns", of="table", role="anything"),
-        "group": param("Count in each level of this column", kind="column", of="table", role="split"),
+        "group": param("Count in each level of this column", kind="column", of="table", role="split",
+                       distinct=MOST_GROUPS),
         "subject": param("Who has several rows (long form)", kind="column", of="table", role="cluster"),
         "occasion": param("Time or visit of a row (long form)", kind="column", of="table", role="over"),
         "missing_codes": param("Count lone codes such as -99 as missing"),
@@ -454,9 +458,9 @@ def missing_values(
     by_group = None
     if group:
         labels = level_labels(table[group]).fillna("(no group)")
-        if labels.nunique() > 60:
-            raise ValueError(f"Column {group!r} has {labels.nunique()} values; at most 60 groups can be counted. "
-                             "Choose another column.")  # fmt: skip
+        if labels.nunique() > MOST_GROUPS:
+            raise ValueError(f"Column {group!r} has {labels.nunique()} values; at most {MOST_GROUPS} groups can be "
+                             "counted. Choose another column.")  # fmt: skip
         by_group = pd.DataFrame(
             [{"group": level, "column": name, "rows": int((labels == level).sum()),
               "missing": int(gaps.loc[labels == level, name].sum()),
