@@ -115,7 +115,7 @@ def plasma(tmp_path_factory):
 @pytest.mark.parametrize(
     ("question", "tool", "params"),
     [
-        ("do IL6 and TNF go together", "correlation", {"x": "IL6", "y": "TNF"}),
+        ("do IL6 and TNF go together at V1", "correlation", {"x": "IL6", "y": "TNF"}),
         ("mean IL6 by arm and visit", "pivot_table", {"values": "IL6", "rows": "arm", "columns": "visit"}),
         ("is IL6 at V2 higher with the drug than with placebo", "compare_groups", {"value": "IL6", "treated": "drug"}),
     ],
@@ -147,3 +147,12 @@ def test_features_are_told_as_columns_also_in_a_formula(planner, plasma):
     tools = [node.tool for node in plan.order()]
     assert sorted(tools) == ["correlation", "derive_column", "features_beside_samples", "filter_rows", "mixed_model"]
     assert sorted(steps(plan)["features_beside_samples"].params["features"]) == ["IL10", "IL6", "TNF"]
+
+
+def test_samples_of_one_person_are_no_members_of_a_cluster(planner, plasma):
+    """What numbers the samples names nobody else: before and after are compared within the person."""
+    plan = planner.plan("does IL6 change from V1 to V2", plasma).plan
+    assert "compare_groups" not in steps(plan)
+    goal = ToldGoal(tool="compare_groups", params={"value": "IL6", "group": "visit"})
+    with pytest.raises(PlanError, match="independent"):
+        planner.plan_told("IL6 by visit", plasma, ToldPlan(goals=[goal]))

@@ -27,9 +27,10 @@ from engine.toolbox.bulk_rna import common, gene_lists
 from engine.toolbox.bulk_rna import counts as bulk_rna
 from engine.toolbox.bulk_rna import differential as bulk_rna_de
 from engine.toolbox.bulk_rna import plots as bulk_rna_plots
-from engine.toolbox.bulk_rna.common import find_genes, format_p, gene_inference, gene_symbols
+from engine.toolbox.bulk_rna.common import format_p, gene_inference
 from engine.toolbox.bulk_rna.fits import fit_coefficients, fit_dispersions, fit_trend, shrink_coefficients
 from engine.toolbox.checks import CHECKS, StepOutputs
+from engine.toolbox.genes import find_genes, gene_symbols
 from engine.toolbox.script import step_script, stored_input
 
 AIRWAY = Path(__file__).parents[2].parent / "shared" / "data" / "airway"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from engine.data.structure.scales import HINTS
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Repeated
 from engine.planning.binding.bound import Bound
@@ -19,6 +20,7 @@ from engine.planning.binding.rows import condition
 from engine.planning.reading.contrast import control_of
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, is_group, is_id
+from engine.text.names import name_parts
 from engine.toolbox.tables.expressions import evaluate_expression
 
 Condition = Callable[[Bound, Reading], bool]
@@ -160,7 +162,16 @@ def members(bound: Bound) -> bool:
     if found is None or sheet is None:
         return False
     own = [c for c in sheet.columns if c.name != found.subject and is_id(c)]
+    if {*name_parts(found.subject)} & _SOMEBODY:  # what numbers the samples of a patient names nobody else
+        own = [c for c in own if not {*name_parts(c.name)} <= _OF_ROWS]
     return any(c.distinct == sheet.profile.rows or c.name in found.within for c in own)
+
+
+_SOMEBODY = HINTS["subject"] - {"family", "pair", "twin"}
+_OF_ROWS = HINTS["id"] | frozenset(
+    "sample samples record row obs observation measurement visit assay run library lib file tube aliquot no nr number".split()
+)
+"""Words of names that number rows, and no members of a cluster."""
 
 
 @_named

@@ -93,7 +93,7 @@ def cut(samples: Samples, bound: Bound, data: Data, builder: StepBuilder) -> Dat
     keeper = samples.keeper
     of = next(p for p in keeper.inputs if p.type is DataType.TABLE)
     matrix = next(p for p in keeper.inputs if p is not of)
-    role = next(p.name for p in keeper.params if p.role == "sample")
+    role = next(p.name for p in keeper.params if p.role == "key")
     node = builder.add(keeper, {role: name}, inputs={matrix.name: builder.use(samples.matrix, matrix.type), of.name: ref},
                        reasons=["Matrix and list of samples are cut to match."])  # fmt: skip
     made = {out.type: f"{node}.{out.name}" for out in keeper.outputs}

@@ -73,7 +73,7 @@ def beside_samples(found: Features, builder: StepBuilder) -> Data:
     port = next(p for p in spec.inputs if p.type is DataType.TABLE)
     why = f"The question is about {', '.join(map(repr, found.names))} of {found.matrix.name}, sample by sample."
     builder.about("", "")
-    params = {own["as_columns"]: [*found.names], own["sample"]: found.sample}
+    params = {own["as_columns"]: [*found.names], own["key"]: found.sample}
     node = builder.add(spec, params, inputs={port.name: builder.use(found.sheet, DataType.TABLE)}, reasons=[why])
     values = _values(found.matrix)
     called = match_samples(found.matrix.profile, found.sheet.profile).called

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine.toolbox.bulk_rna import common
+from engine.toolbox import genes
 from engine.toolbox.tables import columns, expressions, units
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ likely_control: Callable[[Sequence[str]], str | None] = columns.likely_control
 complete_rows: Callable[[pd.DataFrame, Sequence[str]], tuple[pd.DataFrame, list[str]]] = columns.complete_rows
 evaluate_expression: Callable[[str, pd.DataFrame], pd.Series] = expressions.evaluate_expression
 conversion: Callable[[str, str, float, float, str], tuple[float, float]] = units.conversion
-find_genes: Callable[[list[str], Any, list[str]], tuple[dict[int, str], list[str]]] = common.find_genes
-symbols_of: Callable[[pd.DataFrame], Any] = common.symbols_of
+find_genes: Callable[[list[str], Any, list[str]], tuple[dict[int, str], list[str]]] = genes.find_genes
+symbols_of: Callable[[pd.DataFrame], Any] = genes.symbols_of
 
 
 def features_called(matrix: pd.DataFrame, names: Iterable[str]) -> dict[str, int]:

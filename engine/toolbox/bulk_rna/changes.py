@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.toolbox.bulk_rna.common import changed_by, find_genes, format_p, gene_label, gene_symbols, name_some
+from engine.toolbox.bulk_rna.common import changed_by, format_p, gene_label, name_some
+from engine.toolbox.genes import find_genes, gene_symbols
 
 
 def ranked_changes(table):

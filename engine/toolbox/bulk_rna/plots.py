@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from engine.domain.toolspec import Points
 from engine.text.names import without_common_ends
-from engine.toolbox.bulk_rna.common import de_columns, find_genes, gene_symbols, match_samples, name_some, symbols_of
+from engine.toolbox.bulk_rna.common import de_columns, match_samples, name_some
 from engine.toolbox.bulk_rna.counts import DESEQ2
+from engine.toolbox.genes import find_genes, gene_symbols, symbols_of
 from engine.toolbox.registry import param, tool
 
 

@@ -7,11 +7,12 @@ matrix.
 from __future__ import annotations
 
 from engine.text.names import without_common_ends
-from engine.toolbox.bulk_rna.common import find_genes, gene_symbols, match_samples, name_some, symbols_of
+from engine.toolbox.bulk_rna.common import match_samples, name_some
+from engine.toolbox.genes import find_genes, gene_symbols, symbols_of
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import finding_values, level_labels, plain_table, require_columns
 
-_SAMPLE = param("Column that names the samples", kind="column", of="table", role="sample", required=True)
+_SAMPLE = param("Column that names the samples", kind="column", of="table", role="key", required=True)
 _WORDS = (
     "subset of samples",
     "only some samples",

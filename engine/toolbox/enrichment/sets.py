@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
-from engine.toolbox.bulk_rna.common import de_columns, format_p, gene_symbols, name_some
+from engine.toolbox.bulk_rna.common import de_columns, format_p, name_some
 from engine.toolbox.checks import StepOutputs, check
+from engine.toolbox.genes import gene_symbols
 from engine.toolbox.registry import param, tool
 
 BENJAMINI_HOCHBERG = Citation(

@@ -152,10 +152,11 @@ def fit_singles(f, cells, within, df_within):
 
 
 def log_dose_alone(theta, f):
-    """Return the log dose at which a drug alone has an effect between 0 and its largest."""
+    """Return the log dose at which a drug alone has an effect between 0 and its largest; none is enough for more."""
     import numpy as np
 
-    return theta[1] + np.log(f / (theta[0] - f)) / np.exp(min(theta[2], 30.0))
+    with np.errstate(divide="ignore"):
+        return theta[1] + np.log(f / np.maximum(theta[0] - f, 0.0)) / np.exp(min(theta[2], 30.0))
 
 
 def loewe_load(theta_a, theta_b, a, b, f):

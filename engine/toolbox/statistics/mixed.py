@@ -535,7 +535,7 @@ def mixed_model(
     rest = [finding for finding in about if finding not in asked]
     # With an interaction it is the answer, slopes that say its direction first; averages over it come after, if at all.
     each = each_change(contrasts, grid, tests, *fixed[:2], what) if interaction else []
-    first = [*each, *lead, *steeper] if change or each else [*steeper, *asked, *lead]
+    first = [*steeper, *each, *lead] if each else [*lead, *steeper] if change else [*steeper, *asked, *lead]
     findings = [*first, *fitted, *rest]
     if not interaction:
         said = {"binomial": f"The odds of {what}", "poisson": f"The rate of {what}"}.get(family, outcome)

@@ -356,7 +356,9 @@ def test_an_effect_that_is_no_time_is_called_an_effect():
     data = four_cells({("WT", "oil"): 5, ("WT", "toxin"): 6, ("KO", "oil"): 5, ("KO", "toxin"): 12})
     data.columns = ["genotype", "drug", "y"]
     first = anova(data, value="y", factors=["genotype", "drug"])["findings"][0]["text"]
-    assert first.startswith("The effect of genotype from WT to KO on y was 6.00 higher in toxin (+6.00) than in oil (+")
+    assert first.startswith(
+        "The effect of genotype from WT to KO on y was 6.00 higher in toxin (+6.00) than in oil (0)"
+    )
 
 
 def test_ratios_of_odds_are_four_cells_of_a_table():
