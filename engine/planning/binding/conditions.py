@@ -80,16 +80,27 @@ def repetition(bound: Bound) -> Repeated | None:
 
 def _once_each(subject: str, bound: Bound) -> bool:
     """Say whether each subject has one of the rows that are kept."""
-    sheet = bound.sheet
-    frame = sheet.frame() if sheet is not None else None
-    if sheet is None or frame is None or subject not in frame:
+    frame = rows_left(bound)
+    if frame is None or subject not in frame:
         return False
-    try:
-        kept: Any = evaluate_expression(condition(bound.rows, Data([sheet])), frame)
-    except ValueError:  # a condition that no row can be held against says nothing
-        return False
-    own = frame.loc[kept.fillna(False).astype(bool), subject].dropna()
+    own = frame[subject].dropna()
     return len(own) > 0 and own.is_unique
+
+
+def rows_left(bound: Bound) -> Any:
+    """Return the rows of a step's file that it keeps, as far as columns of the file say it; None where it has no file."""
+    sheet = bound.sheet
+    if sheet is None:
+        return None
+    frame = sheet.frame()
+    rows = [item for item in bound.rows if {item.column, item.whole} - {""} <= {*frame}]
+    if not rows:
+        return frame
+    try:
+        kept: Any = evaluate_expression(condition(rows, Data([sheet])), frame)
+    except ValueError:  # a condition that no row can be held against says nothing
+        return frame
+    return frame.loc[kept.fillna(False).astype(bool)]
 
 
 def _told_subject(bound: Bound) -> str:

@@ -40,6 +40,7 @@ def _restricted(bound: Bound, reading: Reading) -> None:
             item.column not in taken and item.op == "in"
         ):
             bound.rows.append(item)
+            bound.reasons += [item.why] if item.why else []
 
 
 def _named_levels(bound: Bound, reading: Reading) -> None:
@@ -175,7 +176,8 @@ def _is_outcome(bound: Bound, column: str) -> bool:
 def condition(rows: Sequence[Restriction], data: Data) -> str:
     """Return rows to keep as the condition that a step for it takes: "`sex` in ['F'] and `age` > 60".
 
-    Leaving out values leaves the rows without one: a condition on nothing is neither true nor false otherwise.
+    Leaving out values leaves the rows without one: a condition on nothing is neither true nor false otherwise. Whole subjects go
+    or stay by how many of their rows have a value: "count_of(`note` in ['died'], `calf`) == 0".
     """
     parts: list[str] = []
     for item in sorted(rows, key=lambda row: row.first):
@@ -183,14 +185,21 @@ def condition(rows: Sequence[Restriction], data: Data) -> str:
         numeric = column is not None and column.kind in ("integer", "number")
         values = [value if numeric else repr(value) for value in item.values]
         name = f"`{item.column}`"
-        if item.op == "not in" and column is not None and column.missing:
-            parts.append(f"({name} not in [{', '.join(values)}] or is_missing({name}))")
+        stays = f" or is_missing({name})" if column is not None and column.missing else ""
+        if item.whole:
+            some = "> 0" if item.op == "in" else "== 0"
+            parts.append(f"count_of({name} in [{', '.join(values)}], `{item.whole}`) {some}")
+            continue
+        if item.op == "between":
+            text = f"{name} >= {values[0]} and {name} <= {values[1]}"
+        elif item.op == "not between":
+            text = f"{name} < {values[0]} or {name} > {values[1]}"
         elif item.op in ("in", "not in"):
-            parts.append(f"{name} {item.op} [{', '.join(values)}]")
-        elif item.op == "between":
-            parts.append(f"{name} >= {values[0]} and {name} <= {values[1]}")
+            text = f"{name} {item.op} [{', '.join(values)}]"
         else:
-            parts.append(f"{name} {item.op} {values[0]}")
+            text = f"{name} {item.op} {values[0]}"
+        stays = stays if item.out or item.op == "not in" else ""
+        parts.append(f"({text}{stays})" if stays or item.op == "not between" else text)
     return " and ".join(parts)
 
 

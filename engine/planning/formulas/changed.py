@@ -35,7 +35,9 @@ def change_asked(reading: Reading, data: Data) -> tuple[str, str] | None:
     The measure is the one whose columns are named, else the only one of several occasions where no other measure is named; the
     change is from the first to the last of the occasions that are named, else of all.
     """
-    said = _CHANGED.search(reading.question)
+    rows = {reading.words[at].start for row in reading.restrictions if row.why for at in range(row.first, row.last + 1)}
+    every = _CHANGED.finditer(reading.question)
+    said = next((m for m in every if m.start() not in rows), None)  # `exclude the drop outs`
     for sheet in data.sheets if said else ():
         groups = {c.column for c in reading.contrasts} | more_in(reading.question, reading.words, reading.mentions)
         groups |= {

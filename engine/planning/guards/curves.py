@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.domain.profile import ColumnProfile
+from engine.planning.binding.conditions import rows_left
 from engine.planning.formulas.views import view
 from engine.planning.guards.case import Case, guard
 from engine.planning.guards.values import as_level
@@ -33,7 +34,7 @@ def one_curve_each(case: Case) -> None:
     dose, response = bound.of_role("dose", "over", "x"), bound.of_role("measure", "response", "y")
     if sheet is None or not param or not dose or not response or param in case.reading.chosen.get(bound.spec.name, {}):
         return
-    frame = _kept(case, sheet.frame())
+    frame = rows_left(case.bound)
     parts = bound.of_role("split")
     if not {*dose, *response, *parts} <= {*frame.columns}:
         return
@@ -62,14 +63,6 @@ def one_curve_each(case: Case) -> None:
     fresh = view(sheet, [*sheet.columns, own], sheet.structure.repeated, made)
     bound.sheets.update({port: fresh for port, one in bound.sheets.items() if one is sheet})
     bound.params[param] = name
-
-
-def _kept(case: Case, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that the step will have."""
-    for row in case.bound.rows:
-        if row.column in frame:
-            frame = frame.loc[[bool(text := as_level(value)) and row.holds(text) for value in frame[row.column]]]
-    return frame
 
 
 def _tells_apart(

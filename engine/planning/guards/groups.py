@@ -8,6 +8,7 @@ from engine.domain.plan import OpenQuestion
 from engine.errors import PlanError
 from engine.planning.guards.case import Case, guard
 from engine.planning.reading.contrast import control_level
+from engine.planning.reading.leaving_out import not_understood
 from engine.planning.tables.sheets import is_group
 from engine.text.stopwords import STOP
 
@@ -17,11 +18,6 @@ _VERSUS = re.compile(
 _GENERIC = frozenset(
     "treated treatment untreated case cases expression genes cells samples before after pre post group groups".split()
 )
-_WITHOUT = re.compile(
-    r"\b(?:excluding|exclude|except(?: for)?|leav(?:e|ing) out|omit(?:ting)?|not counting)\s+(?P<what>(?:[\w-]+\s*){1,4})",
-    re.IGNORECASE,
-)
-_NO_ROWS = re.compile(r"missing|empty|\bNAs?\b|nan\b|incomplete", re.IGNORECASE)
 BY_ITS_NAME = 0.85
 """From this strength on a word is taken for a group by its name and not only by its meaning."""
 MANY = 10
@@ -49,15 +45,18 @@ def unknown_groups(case: Case) -> None:
 
 @guard
 def exclusion_known(case: Case) -> None:
-    """Refuse to go on with rows that the question leaves out by a word that these data do not know."""
-    match = _WITHOUT.search(case.reading.question)
-    if match is None or _NO_ROWS.search(match["what"]):
+    """Refuse to go on with rows that the question leaves out by a word that these data do not know, or in one of two ways.
+
+    A reader that told a goal has read the words too: its rows stand, and what may be of anything but rows is left to it.
+    """
+    if case.bound.exact and case.bound.rows:
         return
-    start, end = match.span("what")
-    inside = [at for at, token in enumerate(case.reading.words) if start <= token.start < end]
-    if not any(case.reading.used.get(at, ("unused",))[0] in ("column", "level", "restriction") for at in inside):
-        message = f"The question leaves out part of the data ({match.group(0)!r}), and no column or group is called so."
-        raise PlanError(message, advice="Say it by a column and its values, or leave these rows out of the file.")
+    advice = "Say it by a column and its values, or leave these rows out of the file."
+    if case.reading.unclear and not case.bound.exact:
+        raise PlanError(f"Which rows are left out is not clear: {case.reading.unclear[0]}.", advice=advice)
+    if said := not_understood(case.reading, plainly=case.bound.exact):
+        message = f"The question leaves out part of the data ({said!r}), and no column or group is called so."
+        raise PlanError(message, advice=advice)
 
 
 @guard

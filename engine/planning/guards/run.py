@@ -17,5 +17,6 @@ def run_guards(names: list[str], case: Case) -> None:
         PlanError: when one of them refuses.
     """
     one_unit(case)
+    groups.exclusion_known(case)
     for name in names:
         GUARDS[name](case)

@@ -9,7 +9,7 @@ import re
 
 from engine.domain.plan import OpenQuestion
 from engine.errors import PlanError
-from engine.planning.binding.conditions import repetition
+from engine.planning.binding.conditions import repetition, rows_left
 from engine.planning.guards.case import Case, guard
 from engine.planning.guards.values import as_level
 from engine.planning.tables.sheets import is_group
@@ -139,16 +139,13 @@ FEWEST_PAIRS = 3
 @guard
 def pairs_there(case: Case) -> None:
     """Refuse a paired comparison in which hardly a subject has both values: there is nothing to pair."""
-    bound, sheet = case.bound, case.bound.sheet
+    bound = case.bound
     both = [name for role in ("measure_a", "measure_b") for name in bound.of_role(role)]
     subject = next(iter(bound.of_role("pair", "subject")), "")
     group = next(iter(bound.of_role("group", "condition", "within")), "")
-    frame = sheet.frame() if sheet else None
+    frame = rows_left(bound)
     if frame is None or not {*both, *filter(None, (subject, group)), *bound.of_role("measure")} <= {*frame}:
         return  # columns that a step makes
-    for item in bound.rows:
-        if item.column in frame:
-            frame = frame.loc[[bool(text := as_level(value)) and item.holds(text) for value in frame[item.column]]]
     if len(both) == 2:
         pairs, what = len(frame.dropna(subset=both)), f"rows have both {both[0]!r} and {both[1]!r}"
     elif subject and group:

@@ -10,6 +10,7 @@ import re
 from engine.data.columns.column import level_text
 from engine.domain.plan import OpenQuestion
 from engine.errors import PlanError
+from engine.planning.binding.conditions import rows_left
 from engine.planning.guards.case import Case, guard
 from engine.planning.reading.contrast import control_of
 
@@ -18,20 +19,13 @@ _MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 9999.0)
 
 def one_unit(case: Case) -> None:
     """Refuse a column whose values are of several units, unless rows of one are kept or the step tells them apart."""
-    import numpy as np
-
     sheet = case.bound.sheet
     for name in [name for name in case.bound.columns() if sheet and name in sheet.structure.units]:
         assert sheet is not None
         units, frame = sheet.structure.units[name], sheet.frame()
         if units in case.bound.columns() or name not in frame or units not in frame:
             continue
-        keep = frame[name].notna()
-        for item in case.bound.rows:
-            if item.column in frame:
-                held = [bool(text := as_level(value)) and item.holds(text) for value in frame[item.column]]
-                keep &= np.array(held)
-        frame = frame.loc[keep]
+        frame = rows_left(case.bound).dropna(subset=[name])
         apart = [one for one in case.bound.of_role("split") if one in frame]
         counts = frame[units].dropna().value_counts()
         if len(counts) < 2 or (apart and frame.groupby(apart[0])[units].nunique().max() == 1):

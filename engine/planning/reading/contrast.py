@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from engine.data.structure.scales import tokens as parts_of_name
 from engine.data.structure.scales import two_states
 from engine.domain.plan import OpenQuestion
 from engine.domain.profile import ColumnProfile
+from engine.planning.naming.mention import NO, YES, ColumnMention
 from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Sheet, is_group
 from engine.text.codes import told_beside
 from engine.text.numbers import as_number
 from engine.text.stopwords import STOP
-from engine.text.tokens import tokens
+from engine.text.tokens import Token, tokens
 
 _CONTROLS = (
     "control controls ctrl ctl con untreated vehicle veh dmso wt wildtype placebo normal healthy mock baseline none "
@@ -292,3 +295,28 @@ def _happened(column: ColumnProfile, proposed: str, *, blocking: bool = False) -
         "not happened.",
         choices=list(column.levels), proposed=proposed, blocking=blocking,
     )  # fmt: skip
+
+
+_EACH = frozenset("each every per both all between the".split())
+_GROUPS = frozenset("group groups arm arms treatment treatments".split())
+_NAMED = frozenset(
+    "group grp grps arm trt tx treatment randomised randomized allocation gruppe groupe grupo bras brazo".split()
+)
+WEAKLY = 0.7
+"""How surely such words name the column: less than its own name."""
+
+
+def groups_meant(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
+    """Return `every group` as a mention of the only column whose names hold a control (`placebo`, `sham`), or that is called so."""
+    here = [at for at, word in enumerate(words) if at and word.text in _GROUPS and words[at - 1].text in _EACH]
+    able = [c for c in sheet.columns if here and is_group(c)]
+    names = [c.name for c in able if _has_control([*c.levels])] or [
+        c.name for c in able if {*parts_of_name(c.name)} & _NAMED
+    ]
+    return [ColumnMention(names[0], "", at, at, WEAKLY) for at in here] if len(names) == 1 else []
+
+
+def _has_control(levels: Sequence[str]) -> bool:
+    """Say whether one of names, none of them a mere yes or no or a number, is called like a control."""
+    plain = {level.strip().lower() for level in levels}
+    return bool(levels) and not plain & (YES | NO) and bool(control_level(levels))

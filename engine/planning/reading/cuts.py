@@ -12,6 +12,7 @@ from typing import Literal
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.lexicon import UNITS, synonyms
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.naming.numbers import CUT_AFTER, DOWN, THEN, UNIT, UP
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.reading import Restriction
@@ -98,6 +99,20 @@ def _without_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Itera
     yield from _of_persons(coded, _ages(columns))
     yield from _in_a_unit(coded, columns)
     yield from _of_calendar(coded, _years(columns))
+
+
+_BRACKET = re.compile(rf"\s*\(\s*(?P<w>{_WORDS})\s*{_NUMBER}[^()\d]*\)", re.IGNORECASE)
+
+
+def in_brackets(
+    question: str, at: int, mention: ColumnMention, columns: Mapping[str, ColumnProfile]
+) -> Restriction | None:
+    """Return the cut of a column in brackets at a place, whose tokens are the column's: `with bad viability (<70)`."""
+    match, column = _BRACKET.match(question, at), columns.get(mention.column)
+    if match is None or column is None:
+        return None
+    item = _restriction(column.name, _COMPARE[match["w"].lower()], [match["n"]], mention.first, mention.last)
+    return item if _cuts(item, column) else None
 
 
 def _of_persons(coded: Coded, ages: Sequence[str]) -> Iterator[Restriction]:

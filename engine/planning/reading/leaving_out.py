@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import ColumnMention
+from engine.planning.naming.phrases import NO_ROWS, Phrase, names_rows, phrases, pieces, says_something, words_in
 from engine.planning.reading.coded import Coded
+from engine.planning.reading.cuts import in_brackets
+from engine.planning.reading.reading import Reading, Restriction
 
 LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
 SHORT = (
@@ -26,9 +30,7 @@ _OUT = (
     rf"(?:without|exclud\w+|except(?:ing)?(?: for)?|leav\w+ (?:out|aside)|omit\w*|{_DROP}|remov\w+|ignor\w+|not counting|apart from|disregard\w*|"
     r"discard\w*|throw\w* out|skip\w*|but not|other than)"
 )
-_BACK = (
-    r"(?:him|her|it|out|(?:them|this|that|these|those)(?!\s+(?:with|who|whose|in|of|from|where|that|which)\b)(?!\s*<))"
-)
+_BACK = r"(?:him|her|it|out|(?:them|this|that|these|those)(?!\s+(?:\w+\s+)?(?:with|who|whose|in|of|from|where|that|which)\b)(?!\s*<))"
 _NOUN = (
     r"['\")]*(?:\s*<c\d+>)?(?:\s+(?!<)(?!(?:after|when|whose|where|until|before|as|because|with|had|has|have|were|was|is|are|and|but|or)\b)"
     r"[\w-]+){0,2}?"
@@ -56,7 +58,9 @@ BEFORE_ROWS = re.compile(rf"(?:,\s*)?\b{_OUT}(?:\s+[\w'-]+){{0,4}}?\s*['\"(]*$",
 AFTER_ROWS = re.compile(rf"['\")]*(?:\s+[\w-]+){{0,3}}?{_DONE}", re.IGNORECASE)
 """The words of leaving out before and after the rows that are named."""
 _TALKS = re.compile(
-    r"\b(?:exclud\w+|omit\w*|left out|leav\w+ out|removed|discarded|disregarded|ignored|counted)\b", re.IGNORECASE
+    r"\b(?:exclud\w+|omit\w*|left out|leav\w+ out|removed|discarded|disregarded|ignored|counted|"
+    r"throw\w* (?:out|away))\b",
+    re.IGNORECASE,
 )
 _ASKS = re.compile(r"\s*(?:should|shall|must|may|can|could|were|was|are|is|why)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"\b(?:nobody|none|no one|never)\b", re.IGNORECASE)
@@ -78,6 +82,20 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
             yield coded.inside(match["l"])
     for match in _POINTS_BACK.finditer(text):
         yield coded.inside(match["l"] or match["m"])
+    yield from _alone(coded)
+
+
+def _alone(coded: Coded) -> Iterator[list[ColumnMention]]:
+    """Yield the levels that all of a phrase names: `(no sulphur)`, `forget the copper ones`, `sulphur not counted`, `not the blanks`."""
+    words = coded.words
+    for phrase in phrases(coded.question):
+        first, last = next(pieces(coded.question, phrase), (phrase.first, phrase.last))
+        inside = [m for m in coded.mentions if first <= words[m.first].start < last]
+        covered = {words[at].start for m in inside for at in range(m.first, m.last + 1)}
+        said = [w for w in words_in(coded.question[first:last], first) if says_something(w) and w.start not in covered]
+        levels = [m for m in inside if m.level]
+        if not (phrase.keeps or phrase.plain or said) and len({m.column for m in levels}) == 1:
+            yield levels
 
 
 def talked_of(coded: Coded, gone: Sequence[ColumnMention]) -> list[ColumnMention]:
@@ -93,6 +111,82 @@ def talked_of(coded: Coded, gone: Sequence[ColumnMention]) -> list[ColumnMention
         columns = {mention.column for mention in named if mention in gone}
         found += [mention for mention in named if not columns or mention.column in columns]
     return found
+
+
+_TURNED: dict[str, Literal["not in", ">", ">=", "<", "<=", "between", "not between"]] = {
+    "in": "not in", ">": "<=", ">=": "<", "<": ">=", "<=": ">", "between": "not between"
+}  # fmt: skip
+
+
+def cut_off(coded: Coded, columns: Mapping[str, ColumnProfile], found: Sequence[Restriction]) -> list[Restriction]:
+    """Return cuts at numbers turned round where the words leave those rows out: `exclude those over 60` keeps the others.
+
+    A number in brackets tells what is left out there: `leave out wells with bad viability (<70)`.
+    """
+    words, items = coded.words, list(found)
+    gone = [phrase for phrase in phrases(coded.question) if not phrase.keeps]
+    for phrase in gone:
+        inside = [m for m in coded.mentions if not m.level and phrase.first <= words[m.first].start < phrase.last]
+        cut = in_brackets(coded.question, phrase.last, inside[-1], columns) if inside else None
+        items += [cut] if cut is not None else []
+    return [
+        item._replace(op=_TURNED[item.op], out=item.op != "in")
+        if item.op in _TURNED and any(_is_of(coded, item, phrase) for phrase in gone)
+        else item
+        for item in items
+    ]
+
+
+def _is_of(coded: Coded, item: Restriction, phrase: Phrase) -> bool:
+    """Say whether a cut is of the rows that a phrase leaves out: not so in `without smokers in women over 60`."""
+    question, start = coded.question, coded.words[item.first].start
+    for at, (first, last) in enumerate(pieces(question, phrase)):
+        before = question[first:start]
+        own = words_in(question[first:last])
+        if at and not (own and (names_rows(own[0].text) or first <= start <= first + 4)):
+            return False
+        if not first <= start < last:
+            continue
+        head = re.search(r"^(?P<what>.*)\b(?:in|among|within|for)\b", before)
+        other = head is not None and any(says_something(word) for word in words_in(head["what"]))
+        said = [word for word in words_in(before) if says_something(word)]
+        rows = any(names_rows(word.text) for word in words_in(before))
+        return not (other or any(word.text in NO_ROWS for word in said)) and (phrase.plain or rows or not said)
+    return False
+
+
+def not_understood(reading: Reading, *, plainly: bool = False) -> str:
+    """Return the first phrase that leaves rows out and of which no column, level, number or remark is meant; "" where none is.
+
+    Args:
+        reading: the question; what was used is marked in it.
+        plainly: whether only phrases count that can hardly be of anything but rows.
+    """
+    question, words = reading.question, reading.words
+    for phrase in phrases(question):
+        first, last = next(pieces(question, phrase), (phrase.first, phrase.last))
+        at = [n for n, word in enumerate(words) if first <= word.start < last]
+        used = [reading.used.get(n, ("", "", 0.0))[0] for n in at]
+        held = {n for row in reading.restrictions for n in range(row.first, row.last + 1)}
+        if phrase.keeps or held & {*at} or any(kind not in ("", "column") for kind in used):
+            continue
+        own = words_in(question[first:last], first)
+        columns = {words[n].start for n, kind in zip(at, used, strict=True) if kind == "column"}
+        parts = {words[n].start for m in reading.mentions if m.width > 1 for n in range(m.first, m.last + 1)}
+        said = [word for word in own if says_something(word) and word.start not in columns]
+        if not said or {word.text for word in own} & NO_ROWS:
+            continue
+        if (
+            phrase.plain
+            or (not plainly and any(names_rows(word.text) and word.start not in parts for word in own))
+            or (not plainly and phrase.short and len(own) <= FEW)
+        ):
+            return question[phrase.start : phrase.end if last == phrase.last else last].strip()
+    return ""
+
+
+FEW = 2
+"""So few words name rows by themselves where all of a clause leaves them out: `uninoculated not counted`, `no contaminants`."""
 
 
 def _sentence(text: str, at: int) -> tuple[int, int]:

@@ -91,8 +91,10 @@ def leaving_words(reading: Reading) -> list[tuple[int, int]]:
     """Return the characters that only say which rows are left out: they do not tell what is asked of the others."""
     found: list[tuple[int, int]] = []
     for item in reading.restrictions:
-        if item.sure and item.op == "not in":
-            start, end = reading.words[item.first].start, reading.words[item.last].end
+        start, end = reading.words[item.first].start, reading.words[item.last].end
+        if item.why:
+            found.append((start, end))
+        elif item.sure and (item.op == "not in" or item.out):
             before, after = BEFORE_ROWS.search(reading.question[:start]), AFTER_ROWS.match(reading.question, end)
             if before or after:
                 found.append((before.start() if before else start, after.end() if after else end))

@@ -16,13 +16,13 @@ from engine.planning.naming.mention import SURE_NAME, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
 from engine.planning.naming.overlaps import beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
-from engine.planning.reading.arms import groups_meant
 from engine.planning.reading.coded import Coded
-from engine.planning.reading.contrast import control_level
+from engine.planning.reading.contrast import control_level, groups_meant
 from engine.planning.reading.grammar import contrasts, parts_of, ranges, shares_compared, shares_of
 from engine.planning.reading.leaving_out import talked_of
 from engine.planning.reading.masking import masked
 from engine.planning.reading.reading import Contrast, Part, Reading, Request
+from engine.planning.reading.remarks import beside_remarks, named_by_remarks
 from engine.planning.reading.requests import PAIRED, requests_of
 from engine.planning.reading.rows import claimed_of_one, compared_alone, different_in, more_in, restrictions
 from engine.planning.reading.terms import (
@@ -95,6 +95,8 @@ def _in_other_words(mentions: list[ColumnMention], words: list[Token], question:
 def interpret(question: str, words: list[Token], mentions: list[ColumnMention], data: Data) -> Reading:
     """Return what the sentence makes of the columns and levels it names."""
     by_name = {column.name: column for column in data.columns()}
+    remarks = named_by_remarks(question, words, mentions, data)
+    mentions = beside_remarks(remarks, question, words, mentions, data)
     coded = Coded(question, words, mentions)
     reading = Reading(question=question, words=words, mentions=mentions)
     reading.parts = parts_of(coded)
@@ -133,6 +135,8 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
         if not compared_alone(r, reading.contrasts) and not claimed_of_one(r, reading.parts, mentions)
         and (r.sure or r.op != "in" or r.column not in more)
     ]  # fmt: skip
+    reading.restrictions += [item.restriction for item in remarks]
+    reading.unclear = [item.doubt for item in remarks if item.doubt]
     reading.spared = talked_of(coded, [])
     reading.genes = _genes(question, data, mentions, words)
     reading.alpha = numbers.significance(question)
@@ -237,6 +241,9 @@ def _mark(reading: Reading) -> None:
     for mention in reading.mentions:
         value = f"{mention.column} = {mention.level}" if mention.level else mention.column
         reading.mark(mention.first, mention.last, "level" if mention.level else "column", value, mention.strength)
+    for item in reading.restrictions:
+        if item.why:
+            reading.mark(item.first, item.last, "restriction", f"{item.column} {item.op} {', '.join(item.values)}")
     for gene, start, end in reading.genes:
         reading.mark_text(start, end, "gene", gene)
     for name, said in (("threshold", reading.alpha), ("threshold", reading.min_lfc), ("number", reading.top)):

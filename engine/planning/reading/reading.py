@@ -26,12 +26,18 @@ class Restriction(NamedTuple):
     """Rows to keep or to leave out."""
 
     column: str
-    op: Literal["in", "not in", ">", ">=", "<", "<=", "between"]
+    op: Literal["in", "not in", ">", ">=", "<", "<=", "between", "not between"]
     values: tuple[str, ...]
     first: int
     last: int
     sure: bool
     """False where the words could also name a group to compare (`in women`)."""
+    out: bool = False
+    """True of a number where the words name the rows that go (`exclude those over 60`): rows without a value stay."""
+    whole: str = ""
+    """The column of subjects of whom all rows go or stay where one of them has a value."""
+    why: str = ""
+    """What the plan says of it, where the words name no value but what a remark says."""
 
     def holds(self, level: str) -> bool:
         """Say whether a level meets it; what is no number meets every cut."""
@@ -40,8 +46,8 @@ class Restriction(NamedTuple):
         value, (low, *high) = as_number(level), map(float, self.values)
         if value is None:
             return True
-        if self.op == "between":
-            return low <= value <= high[0]
+        if self.op in ("between", "not between"):
+            return (low <= value <= high[0]) == (self.op == "between")
         return {">": value > low, ">=": value >= low, "<": value < low, "<=": value <= low}[self.op]
 
 
@@ -98,6 +104,8 @@ class Reading:
     """Column -> the levels of a range of which the question names the ends."""
     spared: list[ColumnMention] = field(default_factory=list)
     """Levels named where rows are said to be left out or counted: their rows alone are never meant."""
+    unclear: list[str] = field(default_factory=list)
+    """Of rows named by remarks: what may be meant, where that could be two things."""
     shares: set[str] = field(default_factory=set)
     """Columns of one of whose levels the share is compared, however many levels they have."""
     explained: set[int] = field(default_factory=set)

@@ -11,7 +11,7 @@ from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.cuts import compared, onwards
 from engine.planning.reading.grammar import ranges
-from engine.planning.reading.leaving_out import LEVELS, SHORT, left_out, talked_of
+from engine.planning.reading.leaving_out import LEVELS, SHORT, cut_off, left_out, talked_of
 from engine.planning.reading.reading import Contrast, Part, Restriction
 from engine.text.tokens import Token
 
@@ -27,7 +27,7 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
         rows.add(named, "not in", sure=True)
     for match, sure in _kept_alone(coded):
         rows.add([m for m in coded.inside(match["l"]) if m not in spared], "in", sure=sure)
-    rows.found.extend([*onwards(coded, columns), *compared(coded, columns)])
+    rows.found.extend(cut_off(coded, columns, [*onwards(coded, columns), *compared(coded, columns)]))
     for match in _in_passing(coded.text):
         rows.add([m for m in coded.inside(match["l"]) if m not in spared], "in", sure=False)
     return _merged([item for item in _agreeing(rows.found) if not _says_nothing(item, columns)])

@@ -72,7 +72,7 @@ def is_id(column: ColumnProfile) -> bool:
     """Say whether a column only names rows or subjects: never an outcome, never a predictor."""
     if column.scale in ("number", "count", "ordered") and column.kind == "integer":
         noun = [part for part in name_parts(column.name) if part not in _NUMBERED]
-        return (column.minimum or 0) >= 1 and len(noun) == 1 and noun[0] in _THINGS  # `piglet` 1 to 17 in every litter
+        return (column.minimum or 0) >= 1 and len(noun) == 1 and noun[0] in THINGS  # `piglet` 1 to 17 in every litter
     if column.scale == "code" and column.role("batch") >= 0.5 and column.distinct <= MANY:
         return False  # centres and plates are adjusted for, as groups
     return column.scale in ("identifier", "code") and (column.scale == "identifier" or column.distinct > FEW)
@@ -80,11 +80,11 @@ def is_id(column: ColumnProfile) -> bool:
 
 def numbers_things(column: ColumnProfile) -> bool:
     """Say whether a column numbers what was observed (`ward` 1 to 6, `plot_no`): whom the rows are about."""
-    things = {part.removesuffix("s") for part in name_parts(column.name)} & _THINGS
+    things = {part.removesuffix("s") for part in name_parts(column.name)} & THINGS
     return is_id(column) or (column.scale == "code" and bool(things))
 
 
-_THINGS = frozenset(
+THINGS = frozenset(
     "patient subject animal person individual participant volunteer donor sample specimen mouse rat dog cat cow calf sheep "
     "lamb goat pig piglet sow horse chick bird fish pup litter cage pen tank nest herd flock colony hive tree plant leaf pot "
     "plot quadrat transect trap net ward bed clinic practice family household twin eye tooth slide section field well plate "

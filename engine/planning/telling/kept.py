@@ -77,13 +77,20 @@ def kept_rows(condition: str, known: Mapping[str, Mapping[str, str]] | None = No
         condition: as a step for rows takes it.
         known: column -> level -> what it stands for.
     """
-    text = re.sub(r"is_missing\(`([^`]+)`\)", r"\1 is empty", condition)
+    text = re.sub(r"count_of\(`([^`]+)` in (\[[^]]*\]), `([^`]+)`\) (== 0|> 0)", _whole, condition)
+    text = re.sub(r"is_missing\(`([^`]+)`\)", r"\1 is empty", text)
     text = re.sub(r"`([^`]+)`", r"\1", text)
     text = re.sub(r" not in \[([^]]*)\]", lambda m: f" is not {_either(m[1])}", text)
     text = re.sub(r" in \[([^]]*)\]", lambda m: f" is {_either(m[1])}", text)
     return reworded(text, known or {})
 
 
+def _whole(count: re.Match[str]) -> str:
+    """Return the condition on how many rows of a subject have a value in words: `no row of the calf has note died`."""
+    column, values, subject, some = count.groups()
+    return f"{'no' if some == '== 0' else 'a'} row of the {subject} has {column} in {values}"
+
+
 def _either(listed: str) -> str:
-    values = [value.strip().strip("'\"") for value in listed.split(",")]
-    return " or ".join(values)
+    values = re.findall(r"'[^']*'|\"[^\"]*\"|[^\s,][^,]*", listed)  # a comma in quotes parts nothing
+    return " or ".join(value.strip().strip("'\"") for value in values)

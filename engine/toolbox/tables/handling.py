@@ -123,8 +123,11 @@ def condition_in_words(condition):
     import re
 
     def either(match):
-        return " or ".join(value.strip().strip("'\"") for value in match[1].split(","))
+        values = re.findall(r"'[^']*'|\"[^\"]*\"|[^\s,][^,]*", match[1])  # a comma in quotes parts nothing
+        return " or ".join(value.strip().strip("'\"") for value in values)
 
+    of_subjects = r"count_of\((`[^`]+` in \[[^]]*\]), `([^`]+)`\) (?:(== 0)|> 0)"
+    condition = re.sub(of_subjects, lambda m: f"{'no' if m[3] else 'a'} row of the {m[2]} has {m[1]}", condition)
     text = re.sub(r"is_missing\(`([^`]+)`\)", r"\1 is empty", condition)
     text = re.sub(r"`([^`]+)`", r"\1", text)
     text = re.sub(r" not in \[([^]]*)\]", lambda match: f" is not {either(match)}", text)
