@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 from engine.domain.base import Value
@@ -150,6 +151,9 @@ class TypeGuess(Value):
     """Options of the reader of its kind (`engine/data/kinds/`): separator, encoding, decimal, index column..."""
 
 
+_MATRICES = frozenset({DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX})
+
+
 class Profile(Value):
     """A file, looked at: the whole that the planner knows of the user's data."""
 
@@ -192,6 +196,11 @@ class Profile(Value):
         """What a question may call the data as a whole: the file, and the sheet where it has several with tables."""
         sheet = self.best.read.get("sheet", "") if self.best is not None and self.others else ""
         return [self.name, *([str(sheet)] if sheet else [])]
+
+    def warnings_as(self, used: Collection[DataType]) -> list[str]:
+        """Return the warnings that hold where the file is read as these types: library sizes are of a matrix only."""
+        of_matrix: list[str] = self.details.get("of_matrix", []) if not _MATRICES & {*used} else []
+        return [warning for warning in self.warnings if warning not in of_matrix]
 
     @property
     def columns_sha256(self) -> str:

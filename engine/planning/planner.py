@@ -27,6 +27,7 @@ from engine.domain.profile import Profile
 from engine.domain.retrieval import ToolSearch
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError, PlanError
+from engine.planning.binding.files import tools_named
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.choosing.computed import chosen_of_computed, of_computed
@@ -83,6 +84,8 @@ TRIED = 24
 """So many wordings are planned to find those that are offered."""
 NEAR = 10.0
 """A tool is near what is asked when its analysis is at least one so many times as likely as the likeliest."""
+BY_WORDS = 4
+"""So many tools are near by the words alone, whatever the data."""
 MOST_RETRIEVED = 15
 """A plan names at most so many tools that were considered for it."""
 
@@ -133,13 +136,19 @@ class Planner:
     def nearest(self, question: str, profiles: list[Profile]) -> list[str]:
         """Return the names of tools that a question may ask for, likeliest first; [] where the files cannot be used.
 
-        What is far less likely than the first is left out.
+        First those that the question names; what is far less likely than the first is left out. The likeliest by its words alone
+        are among them, since the data mislead where a file was taken for something else.
         """
         with contextlib.suppress(EngineError):
             reading, data, _ = self._read(question, profiles, {})
             found = [c for c in self._catalogue.candidates(reading, data) if c.bound is not None]
             least = max((c.probability for c in found), default=0.0) / NEAR
-            return list(dict.fromkeys(c.bound.spec.name for c in found if c.bound and c.probability >= least))
+            likely = [c for c in found if c.probability >= least]
+            by_words = sorted(found, key=lambda c: -c.wording)[:BY_WORDS]
+            own = [c.bound.spec.name for c in (*likely, *by_words) if c.bound]
+            stood_for = {key for c in likely[:1] for key in (c.instead_of, *c.analysis.stands_for[:2])}
+            heard = [tool.name for tool in self._catalogue.registry if stood_for & {*tool.answers}]
+            return list(dict.fromkeys([*tools_named(self._catalogue.registry, question), *own[:1], *heard, *own]))
         return []
 
     def asked(self, question: str, profiles: list[Profile]) -> list[dict[str, float]]:

@@ -20,7 +20,7 @@ from engine.planning.telling.kept import kept_rows
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers
-from engine.reporting.status import done_nodes, left_aside, planned, unfinished
+from engine.reporting.status import done_nodes, left_aside, planned, unfinished, warnings_of_files
 from engine.text.codes import meanings
 from engine.toolbox.large_tables import Scan, scan
 from engine.toolbox.registry import ToolRegistry
@@ -370,5 +370,5 @@ def _of_data(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
         read.update(texts, *(re.findall(r"`([^`]+)`", text) for text in texts))
         waiting += node.upstream()
     told = [warning for warning in (view.plan.warnings if view.plan else []) if _of_file(warning, view)]
-    told += [w if profile.name in w else f"{profile.name}: {w}" for profile in view.profiles for w in profile.warnings]
+    told += warnings_of_files(view)
     yield from (text for text in told if any(_holds(text.partition(": ")[2], name) for name in known & read))

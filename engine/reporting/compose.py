@@ -19,7 +19,15 @@ from engine.reporting.checked import of_steps
 from engine.reporting.methods import Bibliography, method_steps, spec_of, value_text
 from engine.reporting.next_steps import next_steps
 from engine.reporting.spoken import spoken
-from engine.reporting.status import done_nodes, is_complete, left_aside, planned, status_lines, unfinished
+from engine.reporting.status import (
+    done_nodes,
+    is_complete,
+    left_aside,
+    planned,
+    status_lines,
+    unfinished,
+    warnings_of_files,
+)
 from engine.text.codes import meanings, reworded
 from engine.text.stopwords import STOP
 from engine.text.tokens import tokens
@@ -164,8 +172,7 @@ def limitations(view: RunView) -> list[str]:
     general = [warning for warning in view.warnings if warning not in of_steps]
     left = [f"Not answered: {text}" for text in (view.plan.not_answered if view.plan else [])]
     sentences = [*unfinished(view), *left, *left_aside(view), *(view.plan.warnings if view.plan else []), *general]
-    for profile in view.profiles:
-        sentences += [w if profile.name in w else f"{profile.name}: {w}" for w in profile.warnings]
+    sentences += warnings_of_files(view)
     for node, result in planned(view):
         if result is not None:
             sentences += [f"{node.name}: {text}" for text in _step_caveats(result)]

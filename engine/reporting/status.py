@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from engine.domain.datatypes import DataType
 from engine.domain.plan import LEFT_ASIDE, TaskNode
 from engine.domain.results import DONE, NodeResult
 from engine.domain.run_view import RunView
@@ -96,3 +97,15 @@ def left_aside(view: RunView) -> list[str]:
 def status_lines(view: RunView) -> list[str]:
     """Return the headline followed by every step without a result and why."""
     return [headline(view), *unfinished(view)]
+
+
+def warnings_of_files(view: RunView) -> list[str]:
+    """Return what was found wrong with the files, under their names, as far as it holds for how they are read."""
+    used = {profile.path: list[DataType]() for profile in view.profiles}
+    for dataset in view.plan.datasets if view.plan else []:
+        used.setdefault(dataset.path, []).append(dataset.type)
+    return [
+        text if profile.name in text else f"{profile.name}: {text}"
+        for profile in view.profiles
+        for text in (profile.warnings_as(used[profile.path]) if used[profile.path] else profile.warnings)
+    ]

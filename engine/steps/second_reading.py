@@ -45,7 +45,8 @@ class SecondReading:
             "in_words": words,
             "doubts": doubts,
             "limitations": [*told, *report.limitations],
-            "caveats": [*wrong, *report.caveats][:3],
+            # What is held against this answer goes before notes on the data, which stand among the limits.
+            "caveats": [*wrong, *(line for line in told if line not in wrong), *report.caveats][:3],
         }
         return report.model_copy(update=changed)
 

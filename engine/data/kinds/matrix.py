@@ -226,8 +226,9 @@ def _fill_in(
     if np.isnan(array).any():
         trust = min(trust, 0.75)
     table.types, what, warnings = _types(name, nature, trust, options, part)
+    warnings += sample_warnings(name, array, samples, nature, whole=transpose or not part)
+    table.details["of_matrix"] = warnings  # who reads it as a table is told of no libraries
     table.warnings += [*missing_warnings(name, array, part), *warnings]
-    table.warnings += sample_warnings(name, array, samples, nature, whole=transpose or not part)
     table.warnings += id_warnings(name, features)
     if "symbols" in options:
         table.warnings += date_warnings(name, frame[options["symbols"]].dropna().astype(str).tolist())

@@ -22,6 +22,7 @@ from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Sheet, usable
 from engine.text.names import name_parts
 from engine.text.stems import stem
+from engine.text.tokens import tokens
 from engine.toolbox.analyses import Analysis
 
 UNUSED_FILES = 0.1
@@ -105,6 +106,13 @@ def methods_named(tools: Iterable[ToolSpec], question: str) -> set[str]:
         for tool in own
         if not any(name in other for other, tool in names if tool not in own)
     }
+
+
+def tools_named(tools: Iterable[ToolSpec], question: str) -> list[str]:
+    """Return the tools all words of whose name a question says: `correlation`, `log rank`, `cox regression`."""
+    said = {token.stem for token in tokens(question)}
+    found = [(tool, {stem(part) for part in name_parts(tool.name)}) for tool in tools if tool.runnable]
+    return [tool.name for tool, parts in found if parts and parts <= said]
 
 
 def _unhyphened(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from engine.data.catalogue import TABULAR
+from engine.data.catalogue import KINDS, TABULAR
 from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskNode
 from engine.domain.profile import TypeGuess
@@ -250,9 +250,11 @@ class StepBuilder:
         while name in self.datasets:
             name, number = f"{sheet.name}#{number}", number + 1
         profile = sheet.profile
+        as_table = guess.type is DataType.TABLE and profile.best is not None and not KINDS[profile.best.type].records
+        shape = f"A table of {profile.rows_text or '?'} rows x {profile.columns or '?'} columns"
         self.datasets[name] = Dataset(
             name=name, path=profile.path, sha256=profile.sha256, bytes=profile.bytes, type=guess.type, read=guess.read,
-            summary=profile.summary,
+            summary=shape if as_table else profile.summary,
         )  # fmt: skip
         return DATA_PREFIX + name
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from engine.data.matching import cross_check
+from engine.domain.datatypes import DataType
 from engine.domain.plan import Alternative, Chosen, TaskDag
 from engine.domain.profile import Profile
 from engine.errors import PlanError
@@ -120,8 +121,10 @@ def _without_part(made: Making) -> list[str]:
 
 def _about_data(made: Making, profiles: list[Profile]) -> list[str]:
     """Return the warnings of the files that are used, and why others are not."""
-    used = {dataset.path for dataset in made.builder.used_datasets()}
-    own = [warning for profile in profiles if profile.path in used for warning in profile.warnings]
+    used: dict[str, set[DataType]] = {}
+    for dataset in made.builder.used_datasets():
+        used.setdefault(dataset.path, set()).add(dataset.type)
+    own = [text for profile in profiles if profile.path in used for text in profile.warnings_as(used[profile.path])]
     apart = [profile for profile in profiles if profile.path not in used and not profile.details.get("explains")]
     unused = [f"{profile.name} was not used: {why_not(profile)}" for profile in apart]
     return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
