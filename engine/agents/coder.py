@@ -61,7 +61,7 @@ class CodeParam(Value):
     """What the function is told of this question by name, so that it serves another with other columns or values."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    kind: Literal["column", "columns", "level", "number", "text"]
+    kind: Literal["column", "columns", "level", "number", "text", "texts"]
     of: str = Field(
         default="", description="Of columns: the argument they are of. Of a level: the parameter of its column."
     )

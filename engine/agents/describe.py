@@ -35,6 +35,9 @@ MOST_NOTES = 3
 """So many remarks on the values of a column are told."""
 LONGEST = 60
 """Characters of a name or value that are shown."""
+MOST_FOUND = 6
+"""Remarks on a file as a whole that are told; what is said of its columns stands beside them."""
+_MISSING = re.compile(r"with missing values|missing values in")
 MOST_BESIDE, LONGEST_LINE = 25, 160
 """Lines of what explains a table, and characters of each."""
 
@@ -94,6 +97,10 @@ def _file(profile: Profile, *, levels: bool) -> Iterator[str]:
         more = "" if len(profile.feature_ids) <= most else ", ..."
         yield f"Names of features: {', '.join(map(quoted, profile.feature_ids[:most]))}{more}."
     yield from (f"Rows: {line}" for line in _structure(profile.structure))
+    if levels:  # they may quote cells
+        found = [text.removeprefix(f"{profile.name}: ") for text in profile.warnings]
+        told = [text for text in found if not (text.startswith("column ") or _MISSING.search(text))]
+        yield from (f"Found: {quoted(text, LONGEST_LINE)}" for text in told[:MOST_FOUND])
     together = _together(profile.column_profiles, levels=levels)
     for alike in together[:MOST_COLUMNS]:
         names = ", ".join(quoted(column.name) for column in alike[:MOST_NAMES])

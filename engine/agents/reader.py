@@ -155,6 +155,7 @@ class QuestionReader:
             if refused is not None:  # without a plan nobody would see the fault
                 message = f"{refused.message} {faults[-1]}"
                 raise PlanError(message, advice=refused.advice, details=refused.details) from err
+            return _with_fault(_made_or(made, refused), faults[-1])
         except ModelUnavailable as err:
             faults.append(f"No model could read the question ({err.message}); it was read by rules alone.")
         return _made_or(made, refused)
@@ -406,6 +407,12 @@ def _made_or(made: PlanProposal | None, refused: PlanError | None) -> PlanPropos
     if made is None:
         raise refused or PlanError("The question leads to no plan.")
     return made
+
+
+def _with_fault(made: PlanProposal, fault: str) -> PlanProposal:
+    """Return the plan of the rules with why no model's reading stands in its place: who approves it must know."""
+    plan = made.plan.model_copy(update={"warnings": [fault, *made.plan.warnings]})
+    return PlanProposal(plan=plan, retrieved=made.retrieved)
 
 
 def _before(plan: TaskDag | None) -> str:

@@ -67,10 +67,11 @@ from engine.planning.making.joined import (
 from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
-from engine.planning.reading.declared import mark_limits, mark_told, with_limits_said, with_missing
+from engine.planning.reading.declared import REPEATS_OUT, mark_declared, mark_told, with_limits_said, with_missing
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.samples import with_same_names
 from engine.planning.tables.sheets import Data
+from engine.planning.tables.values import without_repeats
 from engine.planning.telling.near import near
 from engine.planning.telling.offers import offers
 from engine.planning.telling.refusals import add_ways, no_data, not_understood, require_data
@@ -125,6 +126,8 @@ class Planner:
         if previous is not None and profiles and takes_back(question):
             plan = back_to(previous, earlier, profiles)
             return PlanProposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
+        if REPEATS_OUT.search(question):
+            profiles = list(map(without_repeats, profiles))
         plan_it = functools.partial(self._planned_over_files, profiles, found)
         if previous is not None and profiles:
             data, own = self._data(profiles), chosen or {}
@@ -189,6 +192,7 @@ class Planner:
             DataError: when none of the files can be used.
         """
         question, profiles = " ".join(question.split()), of_told_sheets(profiles, told.sheets)
+        profiles = [without_repeats(profile) if profile.name in told.once else profile for profile in profiles]
         data = with_limits_told(self._data(profiles), told.limits)
         profiles = [data.again(profile) for profile in profiles]
         given = (question, profiles, data, told, self._catalogue, self._assembler, chosen or {})
@@ -269,7 +273,7 @@ class Planner:
         if (told := with_limits_said(reading, data)) is not data:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
-            mark_limits(reading)
+        mark_declared(reading, data)
         reading.chosen = chosen
         for seen in (with_sides, with_first_end):
             reading, data = seen(reading, data) or (reading, data)

@@ -102,10 +102,14 @@ def status_lines(view: RunView) -> list[str]:
 def warnings_of_files(view: RunView) -> list[str]:
     """Return what was found wrong with the files, under their names, as far as it holds for how they are read."""
     used = {profile.path: list[DataType]() for profile in view.profiles}
+    anew = set[str]()
     for dataset in view.plan.datasets if view.plan else []:
         used.setdefault(dataset.path, []).append(dataset.type)
+        if {"beyond", "once"} & {*dataset.read}:
+            anew.add(dataset.path)  # what the plan says of a file that it reads otherwise stands in place of its own
     return [
         text if profile.name in text else f"{profile.name}: {text}"
         for profile in view.profiles
+        if profile.path not in anew
         for text in (profile.warnings_as(used[profile.path]) if used[profile.path] else profile.warnings)
     ]

@@ -21,7 +21,7 @@ REVIEWED = {
     "propose_ways": "b106f92238da",
     "rank_tools": "bec3f00558ce",
     "read_claims": "164251048149",
-    "read_question": "7bf8dd645c75",
+    "read_question": "3c604ba710bf",
     "review_hypotheses": "228691ccfa67",
     "review_run": "c2f09c6d8110",
     "rewrite_hypothesis": "8330383a1627",
@@ -29,7 +29,7 @@ REVIEWED = {
     "shorten_talk": "130ba8b10165",
     "sum_up_round": "09e65a249971",
     "write_answer": "e17e8e263a05",
-    "write_code": "2bec345272f2",
+    "write_code": "24e66691f837",
 }
 """Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
 

@@ -337,6 +337,14 @@ def test_a_reading_that_does_not_fit_leaves_what_the_rules_said(profile):
     assert "did not fit" in faults[0]
 
 
+def test_a_plan_of_the_rules_in_place_of_a_reading_that_does_not_fit_says_so(profile):
+    doubtful = sure(profile)
+    doubtful = replace(doubtful, plan=doubtful.plan.model_copy(update={"not_answered": ["Something."]}))
+    _, faults, plan = unless_sure(profile, lambda: doubtful, *[MISFIT] * ROUNDS)
+    assert plan().plan.warnings[0] == faults[0]
+    assert "did not fit" in faults[0]
+
+
 def test_without_an_answer_the_rules_stand_and_it_is_said(profile):
     class Away:
         def ask(self, *args, **more):

@@ -82,3 +82,37 @@ def test_clock_times_are_no_titres(tmp_path):
     frame = pd.DataFrame({"id": range(12), "start": ["1:20", "2:40", "1:05"] * 4})
     frame.to_csv(tmp_path / "times.csv", index=False)
     assert profile_files([tmp_path / "times.csv"])[0].column("start").unit != "titre"
+
+
+@pytest.mark.parametrize(
+    ("question", "once"),
+    [
+        ("is weight higher in males, without the duplicate rows", True),
+        ("drop duplicates, then: is weight higher in males?", True),
+        ("is weight higher in males", False),
+        ("is weight higher in males, were they measured in duplicate", False),
+    ],
+)
+def test_repeated_rows_are_left_out_where_the_question_says_so(planner, tmp_path, question, once):
+    chance = np.random.default_rng(7)
+    frame = pd.DataFrame(
+        {"mouse": range(40), "sex": ["male", "female"] * 20, "weight": chance.normal(20, 2, 40).round(2)}
+    )
+    pd.concat([frame, frame[:3]]).to_csv(tmp_path / "mice.csv", index=False)
+    profiles = profile_files([tmp_path / "mice.csv"])
+    plan = planner.plan(question, profiles).plan
+    assert bool(read_of(plan).get("once")) == once
+    assert not plan.not_answered
+    assert any("3 rows the same as an earlier row in every column, left out." in text for text in plan.warnings) == once
+    dataset = plan.datasets[0]
+    assert len(read_data(dataset.path, dataset.type, **read_of(plan))) == (40 if once else 43)
+
+
+def test_a_telling_names_the_files_of_which_repeated_rows_go(planner, tmp_path):
+    frame = pd.DataFrame({"mouse": range(12), "sex": ["m", "f"] * 6, "weight": np.linspace(18, 25, 12)})
+    pd.concat([frame, frame[:1]]).to_csv(tmp_path / "mice.csv", index=False)
+    goal = ToldGoal(tool="compare_groups", params={"value": "weight", "group": "sex"})
+    told = ToldPlan(goals=[goal], once=["mice.csv"])
+    assert (
+        read_of(planner.plan_told("weight by sex", profile_files([tmp_path / "mice.csv"]), told).plan)["once"] is True
+    )

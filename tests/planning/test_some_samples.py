@@ -156,3 +156,11 @@ def test_samples_of_one_person_are_no_members_of_a_cluster(planner, plasma):
     goal = ToldGoal(tool="compare_groups", params={"value": "IL6", "group": "visit"})
     with pytest.raises(PlanError, match="independent"):
         planner.plan_told("IL6 by visit", plasma, ToldPlan(goals=[goal]))
+
+
+def test_rows_of_the_features_of_a_matrix_are_refused_by_name(planner, spleens):
+    params = {"condition": "drug", "treated": "rapamycin", "control": "vehicle"}
+    goal = ToldGoal(tool="differential_expression", params=params, rows=[ToldRows(column="is_gene", values=["yes"])])
+    kept = ToldColumn(name="is_gene", formula="if_else(startswith(gene, 'GENE'), 'yes', 'no')")
+    with pytest.raises(PlanError):
+        planner.plan_told("rapamycin without other features", spleens, ToldPlan(goals=[goal], columns=[kept]))

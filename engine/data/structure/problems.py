@@ -9,6 +9,7 @@ from engine.data.source import Frame, plural, some
 from engine.data.structure.roles import words
 from engine.domain.profile import ColumnProfile
 
+REPEATED = "the same as an earlier row in every column."
 _NAMES_ROWS = {"id", "ids", "sample", "sampleid", "samplename", "samples"}
 
 
@@ -81,7 +82,7 @@ def _repeated_rows(name: str, columns: list[ColumnProfile], frame: Frame) -> lis
         copies = int(head.astype(str).duplicated().sum())
     # Coarse codes repeat by chance; measurements and names do not.
     if copies and any(column.kind in ("number", "identifier", "text") for column in columns):
-        return [f"{name}: {plural(copies, 'row')} the same as an earlier row in every column."]
+        return [f"{name}: {plural(copies, 'row')} {REPEATED}"]
     return []
 
 

@@ -18,6 +18,7 @@ from engine.data.structure.rows import look
 from engine.domain.datatypes import DataType
 from engine.domain.profile import TypeGuess
 from engine.domain.toolspec import ToolSpec
+from engine.errors import PlanError
 from engine.planning.binding.bound import Bound
 from engine.planning.making.builder import StepBuilder
 from engine.planning.tables.as_tools import evaluate_expression
@@ -61,6 +62,9 @@ def samples_first(bound: Bound, rows: str, data: Data, registry: ToolRegistry) -
         rows: the condition that its samples meet, "" for all.
         data: the files.
         registry: the tools.
+
+    Raises:
+        PlanError: for rows of the matrix, its features, which no step leaves out.
     """
     port = next((p for p in bound.spec.inputs if p.type is DataType.SAMPLE_SHEET), None)
     sheet = bound.sheets.get(port.name) if port is not None else None
@@ -68,6 +72,13 @@ def samples_first(bound: Bound, rows: str, data: Data, registry: ToolRegistry) -
     matrix = next((s for s in data.sheets if s.profile is profile), None)
     if sheet is None or matrix is None or sheet.step or sample_sheet(data) is not sheet:
         return None
+    for row in bound.rows:
+        if sheet.column(row.column) is None:
+            raise PlanError(
+                f"Rows are to be kept by {row.column!r}, which is no column of {sheet.name}, the list of the samples: no step leaves "
+                f"out features of {matrix.name}.",
+                advice="Leave them out of the file, or keep samples by a column of their list.",
+            )
     used = {*bound.columns(), *(row.column for row in bound.rows)}
     made = tuple(m for m in sheet.made if m.column in used)
     guess = next(g for g in matrix.profile.types if g.type in (DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX))

@@ -138,10 +138,23 @@ def with_limits_said(reading: Reading, data: Data) -> Data:
     return with_limits(data, counted)
 
 
-def mark_limits(reading: Reading) -> None:
-    """Take the words that say so for used: they ask nothing and leave nothing out."""
-    for form in (_AS, _KEPT):
+def mark_declared(reading: Reading, data: Data) -> None:
+    """Take the words that say how data are read for used: they ask nothing and leave no group out."""
+    forms = [
+        (REPEATS_OUT, "repeated rows are left out"),
+        *((form, "values below a limit count") for form in (_AS, _KEPT) if of_limits(data)),
+    ]
+    for form, means in forms:
         for match in form.finditer(reading.question):
             reading.asides.append(match.span())
-            reading.mark_text(*match.span(), "method", "values below a limit count")
+            reading.mark_text(*match.span(), "method", means)
         reading.masked = form.sub("", reading.masked)
+
+
+REPEATS_OUT = re.compile(
+    r"[,;(]?\s*(?:and\s+|but\s+|please\s+)?\b(?:without|no|drop\w*|remov\w*|ignor\w*|exclud\w*|leav\w+\s+out|delet\w*|not\s+counting|omit\w*)\s+"
+    r"(?:(?:the|any|all|exact|my|those)\s+)*(?:duplicat\w+|doubled?|repeated|double)(?:\s+(?:rows?|entries|records|lines|ones))?"
+    r"(?:\s+(?:out|first|once))?(?=\s*(?:[.,;:)?!]|$|and\b|but\b|then\b))",
+    re.IGNORECASE,
+)
+"""What leaves out rows that repeat an earlier one."""

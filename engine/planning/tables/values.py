@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.data.catalogue import BINARIES, TABULAR, read_data
+from engine.data.columns.column import profile_column
+from engine.data.structure.problems import REPEATED
+from engine.data.structure.rows import look
 from engine.domain.profile import Profile
 
 if TYPE_CHECKING:
@@ -23,3 +26,24 @@ def load_rows(profile: Profile) -> pd.DataFrame:
     guess = next((g for g in profile.types if g.type in TABULAR), profile.types[0])
     read = {key: value for key, value in guess.read.items() if key not in ("index_col", "transpose", "header")}
     return read_data(profile.path, guess.type, **read)
+
+
+def without_repeats(profile: Profile) -> Profile:
+    """Return the profile of a file read without rows that repeat an earlier one in every column; the same where there are none."""
+    if not any(REPEATED in text for text in profile.warnings):
+        return profile
+    types = [guess.model_copy(update={"read": {**guess.read, "once": True}}) for guess in profile.types]
+    read = profile.model_copy(update={"types": types})
+    frame = load_rows(read)
+    known = {column.name: column for column in profile.column_profiles}
+    columns, structure = look(frame, [profile_column(name, frame[name]) for name in known if name in frame])
+    warnings = [
+        text.replace(REPEATED, f"{REPEATED.removesuffix('.')}, left out.") if REPEATED in text else text
+        for text in profile.warnings
+    ]
+    update = {
+        "column_profiles": [known[c.name].seen_anew(c) for c in columns],
+        "structure": structure,
+        "rows": len(frame),
+    }
+    return read.model_copy(update={**update, "warnings": warnings})

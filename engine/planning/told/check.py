@@ -175,8 +175,12 @@ def _of_value(param: ParamSpec, value: Any, goal: ToldGoal, spec: ToolSpec, data
     elif param.kind in ("column", "columns"):
         known = [column.name for column in data.columns()]
         makes = any(part for part in param.made_by.split(",") if part)
+        if WRITTEN in spec.answers:  # code gets the file whole, also the column that names the rows of a matrix
+            known += [
+                name for sheet in data.sheets if not sheet.step for name in map(str, sheet.frame()) if name not in known
+            ]
         for name in [value] if isinstance(value, str) else value:
-            if data.column(name) is None and not makes:
+            if name not in known and not makes:
                 yield f"{where}: there is no column {name!r}.{_near(name, known)}"
     elif param.kind == "level" or param.role == "levels":
         column = data.column(str(goal.params.get(param.of) or ""))

@@ -70,6 +70,9 @@ class ToldPlan(Value):
     limits: dict[str, Counted] = Field(
         default={}, description="Column -> what its cells below a limit are read as; those above are the limit."
     )
+    once: list[str] = Field(
+        default=[], description="Files of which rows that repeat an earlier one in every column are left out."
+    )
     words: list[ToldWords] = []
     not_answered: list[str] = []
     """Parts of the question that nothing here answers, each as a sentence with the reason."""

@@ -54,6 +54,21 @@ def of_rows(name, arguments, text):
     return found.set_axis(numbers.index)
 
 
+def of_columns(name, arguments, text):
+    """Return for each row the sum or mean of the columns that have a value there, or how many are above 0 (taxa found).
+
+    A row without any value has no sum and no mean, and 0 above 0.
+    """
+    import pandas as pd
+
+    if not all(pd.api.types.is_numeric_dtype(column) for column in arguments):
+        raise ValueError(f"{name} in {text!r} needs columns of numbers.")
+    table = pd.concat([column.astype(float) for column in arguments], axis=1)
+    if name == "count_across":
+        return (table > 0).sum(axis=1).astype(float)
+    return table.sum(axis=1, min_count=1) if name == "sum_across" else table.mean(axis=1)
+
+
 def of_text(name, arguments, text):
     """Return a piece of texts (`part(sample, '_', 1)`, from the end with -1), or the one number in each."""
     import pandas as pd
@@ -81,6 +96,7 @@ def apply_function(name, arguments, text):
                "exp": np.exp, "round": np.round, "floor": np.floor, "ceil": np.ceil, "log1p": np.log1p}  # fmt: skip
     textual = ("contains", "startswith", "endswith")
     group_names = ("mean_of", "median_of", "sum_of", "min_of", "max_of", "count_of")
+    across_names = ("sum_across", "mean_across", "count_across")
     index = next((part.index for part in arguments if isinstance(part, pd.Series)), None)
 
     def as_column(value, name):
@@ -108,6 +124,8 @@ def apply_function(name, arguments, text):
         first, second = (as_column(part, "").astype("string").str.removesuffix(".0") for part in arguments[:2])
         between = arguments[2] if len(arguments) == 3 else " / "
         return (first + between + second).astype(object).rename("join")
+    if name in across_names and len(arguments) > 1 and all(isinstance(part, pd.Series) for part in arguments):
+        return of_columns(name, arguments, text)
     if name in group_names and len(arguments) > (name != "count_of"):
         return of_rows(name, arguments, text)
     if (name, len(arguments)) in (("part", 3), ("number", 1)) and index is not None:
@@ -128,6 +146,7 @@ def apply_function(name, arguments, text):
         "number": "a column of texts with one number each",
         **dict.fromkeys(group_names[:-1], "a column, a condition, and the columns in which rows agree"),
         "count_of": "a condition, and the columns in which rows agree",
+        **dict.fromkeys(across_names, "two or more columns of numbers"),
         "days_between": "two columns of dates, or a column and a date in quotes such as '2021-03-31'",
     }
     if name in takes:
@@ -280,19 +299,19 @@ def evaluate_expression(text, table):
     """Evaluate a condition or formula on a table; raises ValueError with one sentence when it cannot be read."""
     import ast
 
-    if len(text) > 2000:
-        raise ValueError(f"The expression has {len(text)} characters; expected at most 2000.")
+    if len(text) > 10_000:
+        raise ValueError(f"The expression has {len(text)} characters; expected at most 10,000.")
     plain, names = expression_names(text.strip(), table.columns)
     try:
         tree = ast.parse(plain, mode="eval")
-        if sum(1 for _ in ast.walk(tree)) > 500:
-            raise ValueError(f"The expression {text[:60]!r}... is too long; expected at most 500 parts.")
+        if sum(1 for _ in ast.walk(tree)) > 1000:
+            raise ValueError(f"The expression {text[:60]!r}... is too long; expected at most 1,000 parts.")
         return evaluate_node(tree.body, table, names, text)
     except SyntaxError:
         hint = " Use == to compare." if " = " in f" {text} " else " Put column names with spaces in `back quotes`."
         raise ValueError(f"{text!r} cannot be read as an expression.{hint}") from None
 
 
-EVALUATOR = (date_values, days_between, expression_names, of_rows, of_text, apply_function, compare_values, is_member,
-             calculate, evaluate_node, evaluate_logic, evaluate_expression)  # fmt: skip
+EVALUATOR = (date_values, days_between, expression_names, of_rows, of_columns, of_text, apply_function, compare_values,
+             is_member, calculate, evaluate_node, evaluate_logic, evaluate_expression)  # fmt: skip
 """What a tool needs that evaluates an expression."""

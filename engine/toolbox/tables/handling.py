@@ -306,8 +306,10 @@ def derive_column(table, *, name: str, expression: str):
     if missing == len(values):
         raise ValueError(f"{expression!r} gives no value in any row; check for missing, zero or negative values.")
     if used_missing:
-        why = ("a date is missing, so later steps leave them out" if "days_between(" in expression else "a value is "
-               "missing, or the logarithm or root of a negative number was asked for")  # fmt: skip
+        rooted = any(f"{name}(" in expression for name in ("log", "log2", "log10", "log1p", "ln", "sqrt"))
+        negative = ", or the logarithm or root of a negative number was asked for" if rooted else ""
+        why = ("a date is missing, so later steps leave them out" if "days_between(" in expression
+               else f"a value is missing{negative}")  # fmt: skip
         warnings.append(f"{used_missing} of {len(table)} rows have no {name}: {why}.")
     table[name] = values
     summary = {"n": len(values) - missing, "missing": missing}

@@ -84,3 +84,24 @@ def test_the_same_as_each_group_by_itself(rows, how):
     for at, group in enumerate(table["group"]):
         own = table.loc[(table["group"] == group) & table["chosen"], "value"]
         assert found[at] == pytest.approx(getattr(own, how)() if len(own) else np.nan, nan_ok=True)
+
+
+def test_columns_of_one_row_are_added_averaged_and_counted_without_blanks():
+    taxa = pd.DataFrame(
+        {"E_baetis": [3.0, None, 0.0], "P_leuctra": [None, None, 2.0], "T_hydro": [1.0, None, 5.0], "site": list("abc")}
+    )
+    three = "(E_baetis, P_leuctra, T_hydro)"
+    assert evaluate_expression(f"sum_across{three}", taxa).tolist()[::2] == [4.0, 7.0]
+    assert pd.isna(evaluate_expression(f"sum_across{three}", taxa)[1])
+    assert evaluate_expression(f"mean_across{three}", taxa).tolist()[::2] == [2.0, pytest.approx(7 / 3)]
+    assert evaluate_expression(f"count_across{three}", taxa).tolist() == [2.0, 0.0, 2.0]
+    with pytest.raises(ValueError, match="needs columns of numbers"):
+        evaluate_expression("sum_across(E_baetis, site)", taxa)
+    with pytest.raises(ValueError, match="two or more columns"):
+        evaluate_expression("sum_across(E_baetis, 3)", taxa)
+
+
+def test_fifty_columns_are_added_in_one_formula():
+    names = [f"`T_a taxon with a long name {at}`" for at in range(60)]
+    table = pd.DataFrame(1.0, index=range(3), columns=[name.strip("`") for name in names])
+    assert evaluate_expression(f"sum_across({', '.join(names)})", table).tolist() == [60.0] * 3
