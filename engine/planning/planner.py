@@ -67,7 +67,14 @@ from engine.planning.making.joined import (
 from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
-from engine.planning.reading.declared import REPEATS_OUT, mark_declared, mark_told, with_limits_said, with_missing
+from engine.planning.reading.declared import (
+    REPEATS_OUT,
+    mark_declared,
+    mark_told,
+    with_limits_said,
+    with_missing,
+    without_pooled,
+)
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.samples import with_same_names
 from engine.planning.tables.sheets import Data
@@ -274,6 +281,7 @@ class Planner:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
         mark_declared(reading, data)
+        without_pooled(reading)
         reading.chosen = chosen
         for seen in (with_sides, with_first_end):
             reading, data = seen(reading, data) or (reading, data)

@@ -116,3 +116,17 @@ def test_a_telling_names_the_files_of_which_repeated_rows_go(planner, tmp_path):
     assert (
         read_of(planner.plan_told("weight by sex", profile_files([tmp_path / "mice.csv"]), told).plan)["once"] is True
     )
+
+
+def test_groups_that_are_taken_together_have_no_part(planner, tmp_path):
+    chance = np.random.default_rng(9)
+    frame = pd.DataFrame({"person": range(60), "arm": ["new", "old"] * 30, "age": chance.integers(20, 80, 60),
+                          "weight": chance.normal(70, 9, 60).round(1)})  # fmt: skip
+    frame.to_csv(tmp_path / "persons.csv", index=False)
+    profiles = profile_files([tmp_path / "persons.csv"])
+    plan = planner.plan("is weight related to age, all arms together?", profiles).plan
+    assert [node.tool for node in plan.nodes] == ["correlation"]
+    assert not plan.not_answered
+    assert not plan.open_questions
+    apart = planner.plan("does weight differ between all arms?", profiles).plan
+    assert apart.nodes[-1].params["group"] == "arm"

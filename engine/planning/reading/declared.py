@@ -151,6 +151,22 @@ def mark_declared(reading: Reading, data: Data) -> None:
         reading.masked = form.sub("", reading.masked)
 
 
+def without_pooled(reading: Reading) -> None:
+    """Forget the column whose groups are taken together: `all arms together` sets none of them apart."""
+    for match in _POOLED.finditer(reading.question):
+        inside = [m for m in reading.mentions if match.start() <= reading.words[m.first].start < match.end()]
+        if inside and not any(m.level for m in inside):
+            reading.mentions[:] = [m for m in reading.mentions if m not in inside]
+            reading.asides.append(match.span())
+            reading.mark_text(*match.span(), "method", "groups are taken together")
+            reading.masked = _POOLED.sub("", reading.masked, count=1)
+
+
+_POOLED = re.compile(
+    r"[,;(]?\s*\b(?:all|both)\s+(?:the\s+|of the\s+)?(?:\w+\s+)?\w+\s+(?:together|pooled|combined|lumped(?:\s+together)?)\b\)?"
+    r"|[,;(]?\s*\bpooled\s+(?:over|across)\s+(?:all\s+|both\s+)?(?:the\s+)?\w+\)?",
+    re.IGNORECASE,
+)
 REPEATS_OUT = re.compile(
     r"[,;(]?\s*(?:and\s+|but\s+|please\s+)?\b(?:without|no|drop\w*|remov\w*|ignor\w*|exclud\w*|leav\w+\s+out|delet\w*|not\s+counting|omit\w*)\s+"
     r"(?:(?:the|any|all|exact|my|those)\s+)*(?:duplicat\w+|doubled?|repeated|double)(?:\s+(?:rows?|entries|records|lines|ones))?"
