@@ -116,7 +116,8 @@ class GoalBrief(Value):
             elif label == "Groups" and len(own) == 1:
                 yield self._groups(own[0])
             elif label in ("Of interest", REFERENCE) and not own[0].column:
-                if not self._compared() and own[0].words != NO_REFERENCE:
+                with_groups = label == REFERENCE and self._of("Groups") is not None  # told with them, once
+                if not (self._compared() or with_groups) and own[0].words != NO_REFERENCE:
                     yield _clause(label, own)
             elif own := [part for part in own if part.words]:
                 yield _clause(label, own)

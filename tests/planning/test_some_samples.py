@@ -7,9 +7,12 @@ import pandas as pd
 import pytest
 
 from engine.data.profiler import profile_files
+from engine.domain.brief import BriefPart, GoalBrief
 from engine.errors import PlanError
 from engine.planning.planner import Planner
+from engine.planning.telling.brief import briefs
 from engine.planning.told.goals import ToldColumn, ToldGoal, ToldPlan, ToldRows
+from engine.toolbox.analyses import load_analyses
 from engine.toolbox.registry import builtin_tools
 
 
@@ -164,3 +167,34 @@ def test_rows_of_the_features_of_a_matrix_are_refused_by_name(planner, spleens):
     kept = ToldColumn(name="is_gene", formula="if_else(startswith(gene, 'GENE'), 'yes', 'no')")
     with pytest.raises(PlanError):
         planner.plan_told("rapamycin without other features", spleens, ToldPlan(goals=[goal], columns=[kept]))
+
+
+def test_the_card_counts_the_samples_that_are_left_and_tells_each_part_once(planner, spleens):
+    plan = planner.plan("Which genes change with rapamycin against vehicle in the ko mice at d7?", spleens).plan
+    (goal,) = briefs(plan, spleens, builtin_tools(), load_analyses())
+    assert {part.label: part.words for part in goal.parts}["Groups"] == "drug: rapamycin (6) against vehicle (5)"
+    drawn = [(p.part.node, p.part.param) for clause in goal.clauses() for p in clause if p.part is not None]
+    assert len(drawn) == len(set(drawn))
+
+
+def test_a_reference_beside_groups_of_unknown_number_is_told_once():
+    """Where a table is made by a step whose rows cannot be known, the groups are told without their levels."""
+    parts = [
+        BriefPart(label="Groups", words="drug", param="condition"),
+        BriefPart(label="Reference", words="mock", param="control"),
+    ]
+    goal = GoalBrief(
+        analysis="a", title="A", node="n1", tool="t", method="a test", because="", choice=parts[0], parts=parts
+    )
+    said = goal.sentence()
+    assert "Groups: drug, against mock." in said
+    assert "Reference:" not in said
+
+
+def test_rows_that_a_person_drops_on_the_card_bring_the_other_samples_back(planner, spleens):
+    question = "Which genes change with rapamycin against vehicle in the ko mice at d7?"
+    rows = "`genotype` in ['ko'] and `day` in ['d7']"
+    plan = planner.plan(question, spleens, chosen={"filter_rows": {"condition": {rows: "`genotype` in ['ko']"}}}).plan
+    assert steps(plan)["filter_rows"].params["condition"] == "`genotype` in ['ko']"
+    whole = planner.plan(question, spleens, chosen={"filter_rows": {"condition": {rows: ""}}}).plan
+    assert "keep_samples" not in steps(whole)

@@ -133,6 +133,7 @@ class Assembler:
         samples = samples_first(bound, rows, made.data, self._registry)
         made.builder.about(samples.key if samples else "", rows if samples else "")
         if samples is None:
+            bound.rows = [] if not rows else bound.rows  # a person chose all of them
             return
         require_no_effect_kept(bound, made.reading)
         made.data = made.builder.data = cut(samples, bound, made.data, made.builder)

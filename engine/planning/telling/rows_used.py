@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode, texts_of
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
@@ -61,12 +62,22 @@ def changes_before(plan: TaskDag, node: TaskNode, port: str, registry: ToolRegis
     ref = node.inputs.get(port, "")
     while ref and not ref.startswith(DATA_PREFIX):
         step = plan.node(ref.partition(".")[0])
+        if step is not None and (listed := _listed(step, registry.get(step.tool), ref)):
+            ref = listed
+            continue
         made = None if step is None else _change(step, registry.get(step.tool))
         if step is None or made is None or len(step.inputs) != 1 or len(found) > len(plan.nodes):
             return None
         found.insert(0, made)
         ref = next(iter(step.inputs.values()))
     return found if ref else None
+
+
+def _listed(step: TaskNode, spec: ToolSpec, ref: str) -> str:
+    """Return the table that a step hands on as the list of samples that it is, "" for another step."""
+    port = spec.output(ref.partition(".")[2])
+    tables = [step.inputs[p.name] for p in spec.inputs if p.type is DataType.TABLE and p.name in step.inputs]
+    return tables[0] if port is not None and port.type is DataType.SAMPLE_SHEET and len(tables) == 1 else ""
 
 
 def _change(step: TaskNode, spec: ToolSpec) -> Change | None:

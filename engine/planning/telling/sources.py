@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.data.catalogue import KINDS
 from engine.domain.brief import BriefPart
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.planning.tables.sheets import Data, Sheet
@@ -27,7 +28,11 @@ def _handed(step: TaskNode, ref: str, registry: ToolRegistry) -> list[str]:
     """Return the inputs of a step that are of the type of its output `ref`: what it hands on, the first one first."""
     spec = registry.get(step.tool)
     port = spec.output(ref.partition(".")[2])
-    return [step.inputs[p.name] for p in spec.inputs if port and p.type == port.type and p.name in step.inputs]
+    own = [p for p in spec.inputs if port and p.name in step.inputs]
+    same = [p for p in own if port and p.type == port.type]
+    # A table is handed on as the list of samples that it is.
+    rows = [p for p in own if port and KINDS[port.type].records and KINDS[p.type].records]
+    return [step.inputs[p.name] for p in same or rows]
 
 
 def cells_of(plan: TaskDag, node: TaskNode, registry: ToolRegistry, data: Data) -> list[BriefPart]:
