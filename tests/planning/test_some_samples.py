@@ -184,7 +184,7 @@ def test_a_reference_beside_groups_of_unknown_number_is_told_once():
         BriefPart(label="Reference", words="mock", param="control"),
     ]
     goal = GoalBrief(
-        analysis="a", title="A", node="n1", tool="t", method="a test", because="", choice=parts[0], parts=parts
+        analysis="a", title="A", node="n1", tool="t", method="a test", because="", choice=parts[0], parts=parts, why=[]
     )
     said = goal.sentence()
     assert "Groups: drug, against mock." in said
