@@ -459,8 +459,8 @@ def _told_by(plan: TaskDag, read: ModelAnswer[ReadQuestion], written: Sequence[s
         if not question.blocking
     ]
     told = (
-        ", values of groups, what was found wrong with a file, names of what a matrix measures and what a sheet says that "
-        "explains a table"
+        ", values of groups, what was found wrong with a file, names of what a matrix measures and what a sheet says "
+        "that explains a table"
     )
     sent = "names and ranges of columns, how they are written" + (told if levels else "")
     left = f"What left this machine for it: the question, {sent}; no row."
