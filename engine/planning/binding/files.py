@@ -109,7 +109,7 @@ def methods_named(tools: Iterable[ToolSpec], question: str) -> set[str]:
 
 
 def tools_named(tools: Iterable[ToolSpec], question: str) -> list[str]:
-    """Return the tools all words of whose name a question says: `correlation`, `log rank`, `cox regression`."""
+    """Return the tools all words of whose name a question says, such as `log rank`."""
     said = {token.stem for token in tokens(question)}
     found = [(tool, {stem(part) for part in name_parts(tool.name)}) for tool in tools if tool.runnable]
     return [tool.name for tool, parts in found if parts and parts <= said]
@@ -123,12 +123,17 @@ def _played(role: str, data: Data) -> bool:
     return any(SLOTS[role].fits(column, sheet) >= 0.3 for sheet in data.sheets for column in sheet.columns)
 
 
+def comes_on_the_way(spec: ToolSpec) -> bool:
+    """Say whether a step may be made for what it gives: one that needs a choice and answers nothing is planned by name only."""
+    return bool(spec.answers) or not any(p.required for p in spec.params)
+
+
 def reachable(data: Data, tools: Iterable[ToolSpec]) -> set[DataType]:
     """Return the types of data that the files are, or that steps can make of them."""
     found = data.types() | ({DataType.TABLE} if data.types() & TABULAR else set[DataType]())
     if any(sheet.columns for sheet in data.sheets) and len(data.sheets) > 1:
         found.add(DataType.SAMPLE_SHEET)
-    able = [tool for tool in tools if tool.runnable]
+    able = [tool for tool in tools if tool.runnable and comes_on_the_way(tool)]
     while True:
         more = {
             out.type for tool in able if all(port.optional or port.type in found for port in tool.inputs) for out in tool.outputs

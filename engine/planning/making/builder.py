@@ -14,6 +14,7 @@ from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, Dataset, TaskNode
 from engine.domain.profile import TypeGuess
 from engine.domain.toolspec import ToolSpec
+from engine.planning.binding.files import comes_on_the_way
 from engine.planning.naming.columns import column_mentions
 from engine.planning.tables.samples import sample_sheet
 from engine.planning.tables.sheets import Data, Sheet, is_group
@@ -220,7 +221,11 @@ class StepBuilder:
         # A table any tool could make is not what anyone asks for: only files serve as plain tables.
         if wanted in (DataType.TABLE, DataType.FIGURE):
             return []
-        makers = [spec for spec in self.registry.producers(wanted) if all(port.type != wanted for port in spec.inputs)]
+        makers = [
+            spec
+            for spec in self.registry.producers(wanted)
+            if all(port.type != wanted for port in spec.inputs) and comes_on_the_way(spec)
+        ]
         return sorted(makers, key=lambda spec: any(p.required for p in spec.params))
 
     def file(self, wanted: DataType, *, taken: set[str] | None = None) -> str | None:
