@@ -281,7 +281,7 @@ class Planner:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
         mark_declared(reading, data)
-        without_pooled(reading)
+        without_pooled(reading, data)
         reading.chosen = chosen
         for seen in (with_sides, with_first_end):
             reading, data = seen(reading, data) or (reading, data)

@@ -818,3 +818,15 @@ def test_an_ordered_text_that_differs_within_subjects_is_no_time_by_that(tmp_pat
     profile = profile_file(path)
     assert profile.types, profile.warnings
     assert "block" in [item.subject for item in profile.structure.repeated]
+
+
+def test_one_row_typed_twice_hides_no_repeated_subject():
+    """A calf's tag is no day (German `Tag`), and a doubled row is no second visit."""
+    chance = np.random.default_rng(2)
+    rows = [(f"FR{3300 + 7 * calf}", "ABC"[calf % 3], day, round(140 + day * 0.6 + chance.normal(0, 5), 1))
+            for calf in range(40) for day in (0, 14, 28, 56)]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["calf_tag", "farm", "day", "wt_kg"])
+    for once in (frame, pd.concat([frame, frame[:1]], ignore_index=True)):
+        repeated = look(once)[1].repeated
+        assert [item.subject for item in repeated][:1] == ["calf_tag"]
+        assert repeated[0].within[:1] == ["day"]

@@ -57,9 +57,26 @@ def look(frame: Frame, columns: list[ColumnProfile] | None = None) -> tuple[list
         columns = [profile_column(str(name), frame.loc[:, ~frame.columns.duplicated()][name]) for name in unique]
     table = view(frame, columns)
     columns = with_scales(columns, table)
-    structure = _structure(table)
+    structure = _structure(_without_slips(frame, columns, table))
     columns = _noted(_alike(columns, structure), structure)
     return roles_of(columns, frame, table, structure), structure
+
+
+def _without_slips(frame: Frame, columns: list[ColumnProfile], table: View) -> View:
+    """Return the table without the few rows that stand there twice: one typed twice is no second visit."""
+    measured = any(column.kind in ("number", "identifier", "text") for column in columns)  # codes repeat by chance
+    try:
+        twice = frame.duplicated() if measured and len(frame) <= MOST_LOOKED_AT else None
+    except TypeError:  # lists in the cells
+        return table
+    if twice is None or not 0 < int(twice.sum()) <= SLIPS * len(frame):
+        return table
+    return view(frame[~twice], columns)
+
+
+SLIPS = 0.02
+"""So many of the rows may be there twice by mistake."""
+MOST_LOOKED_AT = 100_000
 
 
 def structure_of(frame: Frame, columns: list[ColumnProfile]) -> Structure:

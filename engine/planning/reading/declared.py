@@ -16,7 +16,7 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import LIKELY
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.limits import Counted, of_limits, with_limits
-from engine.planning.tables.sheets import Data, Sheet
+from engine.planning.tables.sheets import Data, Sheet, is_group, is_id
 
 _CODE = r"(?<![\w.])['\"]?(?P<code>-?\d{1,5})(?:\.0+)?['\"]?(?![\w.]*\d)"
 _GONE = (
@@ -151,11 +151,12 @@ def mark_declared(reading: Reading, data: Data) -> None:
         reading.masked = form.sub("", reading.masked)
 
 
-def without_pooled(reading: Reading) -> None:
+def without_pooled(reading: Reading, data: Data) -> None:
     """Forget the column whose groups are taken together: `all arms together` sets none of them apart."""
     for match in _POOLED.finditer(reading.question):
         inside = [m for m in reading.mentions if match.start() <= reading.words[m.first].start < match.end()]
-        if inside and not any(m.level for m in inside):
+        columns = [column for m in inside if (column := data.column(m.column)) is not None]
+        if inside and not any(m.level for m in inside) and all(is_group(c) and not is_id(c) for c in columns):
             reading.mentions[:] = [m for m in reading.mentions if m not in inside]
             reading.asides.append(match.span())
             reading.mark_text(*match.span(), "method", "groups are taken together")
