@@ -198,3 +198,16 @@ def test_rows_that_a_person_drops_on_the_card_bring_the_other_samples_back(plann
     assert steps(plan)["filter_rows"].params["condition"] == "`genotype` in ['ko']"
     whole = planner.plan(question, spleens, chosen={"filter_rows": {"condition": {rows: ""}}}).plan
     assert "keep_samples" not in steps(whole)
+
+
+def test_a_matrix_beside_a_table_of_something_else_makes_no_table_and_refuses_none(planner, plasma, tmp_path):
+    """Whoever tells goals of the table alone has nothing to do with the matrix: the reading had failed."""
+    frame = pd.DataFrame(
+        {"calf": [f"FR{at}" for at in range(40)], "arm": ["a", "b"] * 20, "gain": np.linspace(1, 9, 40)}
+    )
+    frame.to_csv(tmp_path / "calves.csv", index=False)
+    files = [plasma[0], *profile_files([tmp_path / "calves.csv"])]
+    assert planner.told_together(files) == ""
+    goal = ToldGoal(tool="compare_groups", params={"value": "lg", "group": "arm"})
+    told = ToldPlan(goals=[goal], columns=[ToldColumn(name="lg", formula="log2(gain)")])
+    assert "compare_groups" in steps(planner.plan_told("gain by arm", files, told).plan)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from engine.data.structure.rows import look
 from engine.domain.datatypes import DataType
 from engine.domain.profile import TypeGuess
 from engine.domain.toolspec import ToolSpec
+from engine.errors import PlanError
 from engine.planning.making.builder import StepBuilder
 from engine.planning.tables.as_tools import features_called
 from engine.planning.tables.samples import matrix_of, sample_sheet, samples_column
@@ -47,7 +49,7 @@ def features_named(names: Iterable[str], data: Data) -> Features | None:
     profile = matrix_of(data)
     matrix = next((s for s in data.sheets if s.profile is profile), None)
     wanted = [name for name in dict.fromkeys(names) if data.column(name) is None]
-    if matrix is None or not wanted or (sheet := sample_sheet(data)) is None:
+    if matrix is None or not wanted or (sheet := _list_of_samples(data)) is None:
         return None
     found = features_called(_values(matrix), wanted)
     sample = samples_column(data, sheet)
@@ -57,7 +59,7 @@ def features_named(names: Iterable[str], data: Data) -> Features | None:
 def told_of_features(data: Data) -> str:
     """Return what table a matrix and the list of its samples make, in a sentence; "" where they are not there."""
     profile = matrix_of(data)
-    if profile is None or sample_sheet(data) is None:
+    if profile is None or _list_of_samples(data) is None:
         return ""
     log = " (log2 counts per million)" if profile.best and profile.best.type is DataType.COUNT_MATRIX else ""
     return (
@@ -92,6 +94,13 @@ def beside_samples(found: Features, builder: StepBuilder) -> Data:
     }  # fmt: skip
     output = next(out.name for out in spec.outputs if out.type is DataType.TABLE)
     return Data([Sheet(found.sheet.profile.model_copy(update=update), step=f"{node}.{output}", rows=frame)])
+
+
+def _list_of_samples(data: Data) -> Sheet | None:
+    """Return the list of the matrix' samples; a table of something else beside a matrix is none."""
+    with contextlib.suppress(PlanError):
+        return sample_sheet(data)
+    return None
 
 
 def _values(matrix: Sheet) -> pd.DataFrame:
