@@ -9,10 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from engine.data.columns.column import profile_column
 from engine.data.kinds.table import limits_of
-from engine.data.structure.rows import look
 from engine.planning.tables.sheets import Data, Sheet
+from engine.planning.tables.values import read_anew
 
 Counted = Literal["half", "limit"]
 """What a cell below a limit is read as: half the limit, or the limit; one above it is the limit."""
@@ -36,22 +35,17 @@ def _counted(sheet: Sheet, counted: Mapping[str, Counted]) -> Sheet:
     profile = sheet.profile
     if not own or not any(limits_of(guess.read) for guess in profile.types):
         return sheet
-    types = [guess.model_copy(update={"read": {**guess.read, "beyond": own}}) for guess in profile.types]
-    frame = Sheet(profile.model_copy(update={"types": types})).frame()
-    known = {column.name: column for column in profile.column_profiles}
-    fresh = look(frame, [profile_column(name, frame[name]) for name in known if name in frame])[0]
-    columns = [
-        known[one.name]
-        .seen_anew(one)
-        .model_copy(update={"notes": [_said(n, own[one.name]) for n in known[one.name].notes]})
-        if one.name in own
-        else known[one.name]
-        for one in fresh
-    ]
+    fresh = read_anew(profile, beyond=own)
+    told = {
+        name: column.model_copy(update={"notes": [_said(note, own[name]) for note in column.notes]})
+        for name in own
+        if (column := fresh.column(name)) is not None
+    }
+    columns = [told.get(column.name, column) for column in profile.column_profiles]
     warnings = [
         next((_said(text, how) for name, how in own.items() if repr(name) in text), text) for text in profile.warnings
     ]
-    update = {"types": types, "column_profiles": columns, "warnings": warnings}
+    update = {"types": fresh.types, "column_profiles": columns, "warnings": warnings}
     return Sheet(profile.model_copy(update=update), sheet.made)
 
 

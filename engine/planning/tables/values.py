@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.data.catalogue import BINARIES, TABULAR, read_data
 from engine.data.columns.column import profile_column
@@ -28,22 +28,21 @@ def load_rows(profile: Profile) -> pd.DataFrame:
     return read_data(profile.path, guess.type, **read)
 
 
-def without_repeats(profile: Profile) -> Profile:
-    """Return the profile of a file read without rows that repeat an earlier one in every column; the same where there are none."""
-    if not any(REPEATED in text for text in profile.warnings):
-        return profile
-    types = [guess.model_copy(update={"read": {**guess.read, "once": True}}) for guess in profile.types]
+def read_anew(profile: Profile, **options: Any) -> Profile:
+    """Return the profile of a table that is read with further options of `read_table`; warnings stay."""
+    types = [guess.model_copy(update={"read": {**guess.read, **options}}) for guess in profile.types]
     read = profile.model_copy(update={"types": types})
     frame = load_rows(read)
     known = {column.name: column for column in profile.column_profiles}
     columns, structure = look(frame, [profile_column(name, frame[name]) for name in known if name in frame])
-    warnings = [
-        text.replace(REPEATED, f"{REPEATED.removesuffix('.')}, left out.") if REPEATED in text else text
-        for text in profile.warnings
-    ]
-    update = {
-        "column_profiles": [known[c.name].seen_anew(c) for c in columns],
-        "structure": structure,
-        "rows": len(frame),
-    }
-    return read.model_copy(update={**update, "warnings": warnings})
+    seen = [known[column.name].seen_anew(column) for column in columns]
+    return read.model_copy(update={"column_profiles": seen, "structure": structure, "rows": len(frame)})
+
+
+def without_repeats(profile: Profile) -> Profile:
+    """Return the profile of a file read without rows that repeat an earlier one in every column; the same where there are none."""
+    if not any(REPEATED in text for text in profile.warnings):
+        return profile
+    left = f"{REPEATED.removesuffix('.')}, left out."
+    warnings = [text.replace(REPEATED, left) for text in profile.warnings]
+    return read_anew(profile, once=True).model_copy(update={"warnings": warnings})
