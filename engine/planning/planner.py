@@ -28,6 +28,7 @@ from engine.domain.retrieval import ToolSearch
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError, PlanError
 from engine.planning.binding.files import tools_named
+from engine.planning.choosing.again import asked_again, of_again
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.choosing.computed import chosen_of_computed, of_computed
@@ -393,6 +394,10 @@ class Planner:
             goals = [as_chosen(catalogue, analysis, every, reading, data)]
         else:
             goals = listed or what_to_plan(catalogue, reading, data, every)
+        again = None if analysis or listed else asked_again(reading)
+        if again is not None and (found := of_again(catalogue, again, reading, data)) is not None:
+            reading, goals = found
+            return reading, data, goals, every, []
         if len(goals) == 1 and not listed and (each := each_level(reading, data)) is not None:
             reading, goals = of_each(catalogue, each, reading, data, goals, analysis)
         return reading, data, goals, every, [f"{item!r} {NOT_ALONE}" for item in lost]

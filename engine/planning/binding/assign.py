@@ -288,6 +288,8 @@ class Assignment:
             return True  # `in the wild type` is about those rows, it holds nothing constant
         if param.role in ("anything", "measures") and name in self.kept and name not in reading.named():
             return True  # `the median time of the ill` asks for no median of being ill
+        if param.role == "measures" and reading.levels(name) and name not in reading.named():
+            return True  # nor does `at 1 h` ask for the hours
         if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
             return True  # a level that is named is compared or kept, never held constant
         constant = name in self.alone and not self._contrasted(name) and not reading.is_a(name, "outcome")

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import FAMILY, LIKELY, LONGEST, PERSONS, SURE, SURE_NAME, ColumnMention
+from engine.planning.naming.lexicon import same_meaning
+from engine.planning.naming.mention import FAMILY, LIKELY, LONGEST, NO, PERSONS, SURE, SURE_NAME, YES, ColumnMention
 from engine.planning.naming.names import Name
 from engine.text.names import name_parts, name_pieces
 from engine.text.stopwords import STOP
@@ -33,7 +34,7 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
             ):
                 continue
             strength = name.strength(window)
-            if strength < SURE_NAME and len(window) == 1 and _whose(window[0], column):
+            if strength < SURE_NAME and len(window) == 1 and (_whose(window[0], column) or _of_state(window[0], column)):
                 continue  # `white mothers` are whom it is about, not their age in `mother_age`
             if column.distinct == 1 and strength < SURE_NAME:
                 continue  # the same in all rows: only meant where it is called by its name
@@ -69,6 +70,11 @@ def _whose(word: Token, column: ColumnProfile) -> bool:
     parts = name_parts(column.name)
     one = word.text.removesuffix("s")
     return word.text.endswith("s") and one in PERSONS | FAMILY and one in parts[:-1] and column.scale in _MEASURED
+
+
+def _of_state(word: Token, column: ColumnProfile) -> bool:
+    """Say whether a word says no more of a state than that it holds or when: `at start` is not the transplant of `Tx_vorher`."""
+    return word.text in YES | NO or (column.scale == "binary" and same_meaning(word.text, "before"))
 
 
 _MEASURED = ("number", "count", "share")

@@ -83,8 +83,16 @@ def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list
     return [
         mention._replace(level=code)
         for said, code in meaning.items()
-        for mention in _level(words, column, said, Name(said, weights, units=False), weights, text)
+        for mention in _level(words, column, said, Name(_itself(said), weights, units=False), weights, text)
     ]
+
+
+_LACKING = re.compile(r"(?<=\w)[\s(,]+(?:before|without|but not|no|vor|ohne|ne pas|avant|sans|antes|sin)\b.*$", re.IGNORECASE)
+
+
+def _itself(said: str) -> str:
+    """Return what a code stands for without what it is not: the death of `death before dialysis`."""
+    return _LACKING.sub("", said)
 
 
 def _level(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from importlib import resources
 
 from engine.text.numbers import as_number
@@ -66,6 +67,8 @@ def alike(word: str, part: str) -> float:
         return 0.0
     if word not in UNITS and same_meaning(word, part):
         return 0.85
+    if len(part) > BEGINS and any(len(o) >= CUT and part.startswith(o) for o in meanings(word)):
+        return 0.75  # dialysis for `Dialysebeginn`
     if any(letter.isdigit() for letter in word + part):
         return 0.0  # EXON12 is not EXON1
     if len(word) < 3 or len(part) < 2:
@@ -98,7 +101,7 @@ _WHOLE = frozenset(
 
 def same_meaning(word: str, part: str) -> bool:
     """Say whether a word and a part of a name are everyday synonyms."""
-    groups = synonyms().get(word) or (synonyms().get(word[:-1]) if word.endswith("s") else None) or ()
+    groups = _groups(word)
     forms = {part, part.removesuffix("s")}
     forms |= {f"{form[:-1]}o" for form in forms if form.endswith("a")}  # `vacunada` of a cow is `vacunado`
     if any(forms & group for group in groups):
@@ -109,8 +112,20 @@ def same_meaning(word: str, part: str) -> bool:
     )
 
 
+def _groups(word: str) -> Sequence[frozenset[str]]:
+    return synonyms().get(word) or (synonyms().get(word[:-1]) if word.endswith("s") else None) or ()
+
+
+@functools.lru_cache(maxsize=5_000)
+def meanings(word: str) -> frozenset[str]:
+    """Return the words that mean about the same as one."""
+    return frozenset[str]().union(*_groups(word))
+
+
 CUT = 6
 """From so many letters on the beginning of a term stands for it."""
+BEGINS = 8
+"""Longer words may begin with a term of several letters: German compounds."""
 _DERIVED = re.compile(r"(?:ic|ical|y|ies|ia|ity|ous|osis|otic|es|etic|ance|ant|ent|ency|ancy|ion|ive|ism|ist|al|e)$")
 """Endings by which nouns and adjectives of one word differ: `atopic` and `atopy`, `anaemic` and `anaemia`."""
 

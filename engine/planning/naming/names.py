@@ -11,13 +11,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from engine.planning.naming.lexicon import UNITS, alike, compound, in_terms, same_meaning, skeleton
 from engine.text.names import name_parts, name_pieces
+from engine.text.numbers import as_number
 from engine.text.slips import misspelt
 from engine.text.stems import stem
-from engine.text.stopwords import STOP
-from engine.text.times import timed
+from engine.text.stopwords import EMPTY, STOP
+from engine.text.times import UNITS_OF_TIME, timed
 from engine.text.tokens import Token
 
 QUANTITIES = {
@@ -43,6 +45,11 @@ _SPAN = re.compile(r"(?:day|night|week|month|year|hour|minute)s?[ _.](?:in|on|at
 _SQUARED = re.compile(r"(?<![^\W_])[kcdmµu]?m[23²³](?![^\W_])")
 """Areas and volumes, whose power is no number of the name."""
 
+_SCALES = frozenset("log ln lg log2 log10 log1p sqrt".split())
+"""How values are written, which says little of what they are of."""
+_SLIGHT = 0.4
+"""What such a word, or a single letter, weighs beside another of the name."""
+
 
 class Name:
     """A name to be found: its parts with their weights."""
@@ -59,11 +66,15 @@ class Name:
         kept = (
             [part for part in parts if part not in UNITS] or parts[:1] if units and not _SPAN.match(name) else parts
         )  # `Hg_ug_kg` is of mercury
+        if kept and units and (counted := _only_unit(parts, kept)):
+            kept = [part for part in parts if part not in UNITS or part == counted]
         self.parts = [word for part in kept or parts for word in compound(part)]
         self.all = cut(name)
         self.whole = "".join(self.parts)
+        scaled = _SCALES | {after for one, after in pairwise(self.parts) if one in _SCALES and after.isdigit()}
         self.weights = [
-            1.0 / (1.0 + math.log(max(1, weights[part]))) * (0.4 if len(part) == 1 else 1.0) for part in self.parts
+            1.0 / (1.0 + math.log(max(1, weights[part]))) * (_SLIGHT if len(part) == 1 or part in scaled else 1.0)
+            for part in self.parts
         ]
         self.units = {part for part in parts if part in UNITS} if units else set[str]()
         self.terms = list(in_terms(tuple(self.parts)))
@@ -128,13 +139,22 @@ class Name:
         return []
 
     def _initials(self, words: list[str]) -> float:
-        content = [word for word in words if word not in STOP]
+        content = [word for word in words if word not in EMPTY]  # `K above 5` is no KA
         if len(content) != len(words) or not self.parts or len(self.whole) < 2:
             return 0.0
         if len(words) == len(self.whole) and all(w[0] == c for w, c in zip(words, self.whole, strict=True)):
             return 0.85
         cut = len(self.whole) >= 4 and not self.whole.startswith(words[0]) and all(word.isalpha() for word in words)
         return 0.85 if cut and _abbreviates(words, self.whole) else 0.0
+
+
+def _only_unit(parts: Sequence[str], kept: Sequence[str]) -> str:
+    """Return the unit that alone says what a name is of (`log10 CFU/cm2 3dpi`), "" where another word does."""
+    said = [part for part in kept if part not in _SCALES and as_number(part) is None and part not in UNITS_OF_TIME]
+    units = [part for part in parts if part in UNITS and part not in UNITS_OF_TIME]
+    return units[0] if units and not said and any(part in _SCALES for part in kept) else ""
+
+
 
 
 def _together(window: Sequence[Token]) -> list[str]:

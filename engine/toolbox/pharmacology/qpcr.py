@@ -348,6 +348,7 @@ def folds_overview(rows, control, how):
             role="measures",
             least=2,
             instead_of=["ct", "gene"],
+            called=r"(mean )?c[tqp]s? .+|.+ c[tqp]( mean)?",
         ),
         "group": param("Column of groups to compare", kind="column", of="table", role="group", distinct=MOST_GROUPS),
         "sample": param(

@@ -1,0 +1,95 @@
+"""The same asked again of other rows: `is it up in wt at 1 h, and is it still up at 6 h?`, `and does it hold within Col only`.
+
+The second sentence names a level and nothing else, and points back with a pronoun. It is no analysis of its own: the first is
+carried out once for each.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+
+from engine.planning.binding.bound import Bound
+from engine.planning.choosing.catalogue import Catalogue
+from engine.planning.choosing.goals import CLEAR, likeliest
+from engine.planning.choosing.score import Candidate
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.declared import mark_declared, without_pooled
+from engine.planning.reading.reading import Reading, Request, Restriction
+from engine.planning.tables.sheets import Data
+
+_BACK = re.compile(
+    r"\b(?:it|this|that|they|them|the same|same|(?:hold|true|apply|applies)\b[^,;]{0,12}\b(?:for|in|at|within)|what about|how about)\b",
+    re.IGNORECASE,
+)
+
+
+class Again(NamedTuple):
+    """One column whose levels say of which rows the same is asked, sentence after sentence."""
+
+    column: str
+    rows: tuple[tuple[str, ...], ...]
+    """The levels that each sentence names; () for all rows."""
+    first: Request
+    later: Request
+    mentions: tuple[ColumnMention, ...]
+
+
+def asked_again(reading: Reading) -> Again | None:
+    """Return what of two sentences the second asks again of other rows, None where it asks for something else."""
+    if len(reading.requests) != 2:
+        return None
+    first, later = reading.requests
+    own = [m for m in reading.mentions if later.first <= m.first <= later.last]
+    said = reading.question[reading.words[later.first].start : reading.words[later.last].end]
+    column = own[0].column if own and all(m.level for m in own) else ""
+    every = [m for m in reading.mentions if m.column == column]
+    before = [m for m in every if m.first < later.first]
+    other = [r for r in reading.restrictions if later.first <= r.first <= later.last and r.column != column]
+    if (
+        not column
+        or len({m.column for m in own}) > 1
+        or other
+        or not _BACK.search(said)
+        or any(not m.level for m in before)
+        or any(c.column == column and c.explicit for c in reading.contrasts)
+        or any(gene[1] >= later.first for gene in reading.genes)
+    ):
+        return None
+    rows = tuple(tuple(dict.fromkeys(m.level for m in part)) for part in (before, own))
+    return Again(column, rows, first, later, tuple(every)) if rows[0] != rows[1] else None
+
+
+def of_again(catalogue: Catalogue, again: Again, reading: Reading, data: Data) -> tuple[Reading, list[Candidate]] | None:
+    """Return the question without its second sentence, and what it asks once for each sentence's rows; None where that is unsure."""
+    start, end = reading.words[again.later.first].start, reading.words[again.later.last].end
+    inner = catalogue.read(reading.question[:start] + " " * (end - start) + reading.question[end:], data)
+    inner.chosen = reading.chosen
+    mark_declared(inner, data)
+    without_pooled(inner, data)
+    inner.mentions[:] = [m for m in inner.mentions if m.column != again.column]
+    inner.restrictions[:] = [r for r in inner.restrictions if r.column != again.column]
+    every = catalogue.candidates(inner, data)
+    best = likeliest(every, inner, data) if every else None
+    if best is None or best.bound is None or best.unmet or best.bound.missing or best.probability < CLEAR:
+        return None
+    if again.column in best.bound.columns():
+        return None
+    for mention in again.mentions:
+        reading.mark(mention.first, mention.last, "restriction", f"{again.column} = {mention.level}")
+    reading.mark(again.later.first, again.later.last, "asked")
+    reading.take(inner)
+    inner.question, inner.words, inner.used = reading.question, reading.words, reading.used
+    return inner, [replace(best, bound=_kept(best.bound, again, levels)) for levels in again.rows]
+
+
+def _kept(bound: Bound, again: Again, levels: tuple[str, ...]) -> Bound:
+    place = again.mentions[0]
+    row = [Restriction(again.column, "in", levels, place.first, place.last, sure=True)] if levels else []
+    told = f"{again.column} = {', '.join(levels)}" if levels else "all rows"
+    reasons = [*bound.reasons, "The same is asked of other rows: a step for each."]
+    return replace(
+        bound, params=dict(bound.params), rows=[*bound.rows, *row], reasons=reasons, missing=list(bound.missing),
+        questions=list(bound.questions), told=told,
+    )  # fmt: skip
