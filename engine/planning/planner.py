@@ -50,6 +50,7 @@ from engine.planning.followups.keeping import back_to
 from engine.planning.followups.suggestions import first_ideas, next_ideas
 from engine.planning.followups.words import takes_back
 from engine.planning.formulas.first_end import with_first_end
+from engine.planning.formulas.merged import with_merged
 from engine.planning.formulas.sides import with_sides
 from engine.planning.formulas.views import with_list_as_set, with_spans, with_subjects
 from engine.planning.making.assemble import Assembler, Making
@@ -284,7 +285,7 @@ class Planner:
         mark_declared(reading, data)
         without_pooled(reading, data)
         reading.chosen = chosen
-        for seen in (with_sides, with_first_end):
+        for seen in (with_sides, with_first_end, with_merged):
             reading, data = seen(reading, data) or (reading, data)
         return reading, data, profiles
 

@@ -123,6 +123,8 @@ class Assignment:
         cut = [r for r in reading.restrictions if r.op not in ("in", "not in")]
         apart = [m.column for m in reading.mentions
                  if not any(r.first <= m.first <= r.last for r in cut if r.column == m.column)]  # fmt: skip
+        self.cut = {r.column for r in cut} if cuts else set[str]()
+        """Columns that the question cuts, where the step has a cut-point of its own."""
         once = numeric - {*apart}  # `women over 60, adjusted for age` names it again
         left = {r.column for r in reading.restrictions if r.op == "not in" and reading.levels(r.column)}
         loose = ((sure | maybe) - set(reading.named()) - left | once) - contrasted
@@ -170,7 +172,12 @@ class Assignment:
         reading, slot, strength = self.reading, slot_of(param.role), self.reading.strength(name)
         if name in self.whole and param.kind == "column" and param.role in _MEASURED and not slot.pairs:
             return True
-        if param.called and not called(param, name) and (strength < SURE_NAME or name not in reading.named()):
+        if (
+            param.called
+            and not called(param, name)
+            and name not in self.cut
+            and (strength < SURE_NAME or name not in reading.named())
+        ):
             return True
         natural = slot.natural(self.sheet) if slot.natural else []
         told = param.role in ("time", "event") and strength >= SURE_NAME and name in reading.named()

@@ -19,7 +19,7 @@ from engine.planning.binding.bound import Bound
 from engine.planning.binding.rows import condition
 from engine.planning.reading.contrast import control_of
 from engine.planning.reading.reading import Reading
-from engine.planning.tables.sheets import Data, is_group, is_id
+from engine.planning.tables.sheets import Data, is_group, is_id, is_number
 from engine.text.names import name_parts
 from engine.toolbox.tables.expressions import evaluate_expression
 
@@ -189,6 +189,14 @@ _OF_ROWS = HINTS["id"] | frozenset(
 def repeated(bound: Bound, reading: Reading) -> bool:
     """Subjects have several rows, or several columns of one measurement."""
     return bool(bound.of_role("wide")) or repetition(bound) is not None or bool(_told_subject(bound))
+
+
+@_named
+def two_measured(bound: Bound, reading: Reading) -> bool:
+    """Two measurements are named beside what is held constant, or none: one by groups is compared, not correlated."""
+    free = [name for name in reading.named() if reading.parts.get(name) != {"adjust"}]
+    columns = [c for name in free if bound.sheet and (c := bound.sheet.column(name)) is not None and not is_id(c)]
+    return not columns or sum(is_number(c) for c in columns) > 1
 
 
 @_named

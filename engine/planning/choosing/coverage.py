@@ -23,7 +23,7 @@ from engine.text.stopwords import STOP
 from engine.text.tokens import tokens
 
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
-_SHORT = frozenset("btw pls plz thx asap fyi etc vs glm lmm lm glmm ols reml".split())
+_SHORT = frozenset("btw pls plz pt pts thx asap fyi etc vs glm lmm lm glmm ols reml".split())
 """Short forms of letters and of models, which name no data."""
 _SMALL = frozenset("a an the of in on at to is it as by or and be do if so we i me my no not up for".split())
 
@@ -153,6 +153,20 @@ def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
             choices=["yes"],
         )
     ]
+
+
+_HELD = re.compile(
+    r"\b(?:adjust\w*|controll?\w*|correct\w*|account\w*|allow\w*)\s+(?:\w+\s+)?for\b[^.;?!(]*|\btaking\s+[^.;?!(]*\s+into account\b",
+    re.IGNORECASE,
+)
+
+
+def not_held(reading: Reading, left: list[int]) -> list[str]:
+    """Return a sentence on what is to be held constant and nothing in the data is called: the effect is not adjusted for it."""
+    spans = [match.span() for match in _HELD.finditer(reading.question)]
+    words = [reading.words[at] for at in left if any(a < reading.words[at].start < b for a, b in spans)]
+    said = list(dict.fromkeys(reading.question[word.start : word.end] for word in words))
+    return [f"The question adjusts for {word!r}, which no column is called: the plan does not adjust for it." for word in said]
 
 
 def nothing_called(reading: Reading, data: Data) -> str:

@@ -44,6 +44,7 @@ _AT_MEDIAN = tuple(
         rf"\b{_ENDS}(?:\s+or\s+\w+)?\s+(?:versus|vs\.?|and|or|against)\s+{_OTHER}\s+{_MEDIAN}{_C}",
     )
 )
+_ONE_SIDE = re.compile(rf"{_C}(?:\s+(?!<)\w+){{0,2}}?\s+{_ENDS}\s+{_MEDIAN}", re.IGNORECASE)
 _SPLIT = (
     re.compile(rf"\bmedian[\s-]split\s+(?:of|on|by|for)?\s*(?:the\s+)?{_C}", re.IGNORECASE),
     re.compile(rf"{_C}(?:\s+(?!<)\w+){{0,3}}?\s+(?:at|by|on|around)\s+(?:the|its)\s+median\b", re.IGNORECASE),
@@ -73,7 +74,11 @@ class _Cut(NamedTuple):
 def with_sides(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return question and data with the two sides of a number as groups; None where the question sets none apart."""
     cut = (
-        _of_two_cuts(reading) or _of_the_rest(reading, data) or _of_halves(reading, data) or _of_a_share(reading, data)
+        _of_two_cuts(reading)
+        or _of_a_truth(reading)
+        or _of_the_rest(reading, data)
+        or _of_halves(reading, data)
+        or _of_a_share(reading, data)
     )
     sheet = data.home([cut.column]) if cut else None
     column = sheet.column(cut.column) if cut and sheet else None
@@ -98,6 +103,32 @@ def _of_two_cuts(reading: Reading) -> _Cut | None:
 
 def _place(item: Restriction) -> tuple[int, int]:
     return item.first, item.last
+
+
+_JUDGED = re.compile(r"\b(?:sensitiv\w*|specific(?:ity|ities)|predictive values?|ppv|npv|false (?:posi|nega)tives?)\b", re.IGNORECASE)
+_TRULY = re.compile(
+    r"\b(?:true|truly|real|really|truth|gold|reference|to (?:find|detect|identify|predict|diagnose|catch|pick up|tell|spot))\b[^,;.?!]*$",
+    re.IGNORECASE,
+)
+
+
+def _of_a_truth(reading: Reading) -> _Cut | None:
+    """Return the cut of a number that is the truth, where a test is one too: `cystatin eGFR < 30 to find a true GFR under 30`."""
+    cuts = [r for r in reading.restrictions if r.op in (">", ">=", "<", "<=")]
+    if len(cuts) != 2 or cuts[0].column == cuts[1].column or not _JUDGED.search(reading.question):
+        return None
+    begins = [reading.words[item.first].start for item in cuts]
+    ends = [0, reading.words[cuts[0].last].end]
+    said = [bool(_TRULY.search(reading.question, end, begin)) for end, begin in zip(ends, begins, strict=True)]
+    item = cuts[0] if said == [True, False] else cuts[1]
+    return _counted(item)
+
+
+def _counted(item: Restriction) -> _Cut:
+    """Return a cut of which being on the named side is what happened."""
+    up = item.op in (">", ">=")
+    above, below = ([_place(item)], []) if up else ([], [_place(item)])
+    return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), above, below, [], counted=True)
 
 
 _MORE_IN = re.compile(
@@ -136,8 +167,8 @@ def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
     return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), above, below, [])
 
 
-_SHARE = re.compile(r"%|\bper ?cent|\b(?:percentage|share|proportion|fraction)\b", re.IGNORECASE)
-_HAVE = re.compile(r"\b(?:has|have|had|having|with|is|are|was|were|reach\w*)\s+(?:[\w-]+\s+){0,3}$", re.IGNORECASE)
+SHARE = re.compile(r"%|\bper ?cent|\b(?:percentage|share|proportion|fraction)\b", re.IGNORECASE)
+HAVE = re.compile(r"\b(?:has|have|had|having|with|is|are|was|were|reach\w*)\s+(?:[\w-]+\s+){0,3}$", re.IGNORECASE)
 
 
 def _of_a_share(reading: Reading, data: Data) -> _Cut | None:
@@ -146,16 +177,14 @@ def _of_a_share(reading: Reading, data: Data) -> _Cut | None:
     What else is named are groups of which each has its share; an outcome of its own leaves the cut rows that are kept.
     """
     cuts = [r for r in reading.restrictions if r.op in (">", ">=", "<", "<=")]
-    if len(cuts) != 1 or not _SHARE.search(reading.question):
+    if len(cuts) != 1 or not SHARE.search(reading.question):
         return None
     item = cuts[0]
     others = [c for n in reading.columns() if n != item.column and (c := data.column(n)) and not is_id(c)]
     apart = all(is_group(c) and not reading.is_a(c.name, "outcome") for c in others)
-    if not apart or not _HAVE.search(reading.question[: reading.words[item.first].start]):
+    if not apart or not HAVE.search(reading.question[: reading.words[item.first].start]):
         return None
-    up = item.op in (">", ">=")
-    above, below = ([_place(item)], []) if up else ([], [_place(item)])
-    return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), above, below, [], counted=True)
+    return _counted(item)
 
 
 def _of_halves(reading: Reading, data: Data) -> _Cut | None:
@@ -175,6 +204,13 @@ def _of_halves(reading: Reading, data: Data) -> _Cut | None:
             above = [(at, at) for key, at in places.items() if key.startswith("high") and at is not None]
             below = [(at, at) for key, at in places.items() if key.startswith("low") and at is not None]
             return _Cut(column.name, None, False, above, below, [(m.first, m.last) for m in named])
+    for match in _ONE_SIDE.finditer(coded.text):
+        mention, column = coded.inside(match["c"])[0], data.column(coded.inside(match["c"])[0].column)
+        if column is not None and _is_measured(column) and column.distinct > FEW and _asks_of_the_side(reading, mention):
+            last = mention.last + len(re.findall(r"\w+", match[0][match[0].index(">") + 1 :]))
+            place = [(mention.first, min(last, len(reading.words) - 1))]
+            above, below = (place, []) if match["high"] else ([], place)
+            return _Cut(column.name, None, False, above, below, [])
     for form in _SPLIT:
         for match in form.finditer(coded.text):
             mention = coded.inside(match["c"])[0]
@@ -182,6 +218,12 @@ def _of_halves(reading: Reading, data: Data) -> _Cut | None:
             if column is not None and column.distinct > FEW and "median" in match[0].lower():
                 return _Cut(column.name, None, False, [], [], [(mention.first, mention.last)])
     return None
+
+
+def _asks_of_the_side(reading: Reading, mention: ColumnMention) -> bool:
+    """Say whether being on one side of the median is asked about and keeps no rows: `does a CRP above the median mean more deaths`."""
+    before = reading.question[: reading.words[mention.first].start]
+    return re.search(r"\b(?:only|just|among|in (?:those|patients|people|animals)|for those)\b[^,;.?!]*$", before, re.IGNORECASE) is None
 
 
 FEW = 6

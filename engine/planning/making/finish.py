@@ -12,7 +12,7 @@ from engine.domain.profile import Profile
 from engine.errors import PlanError
 from engine.planning.binding.conditions import members
 from engine.planning.choosing.catalogue import Catalogue
-from engine.planning.choosing.coverage import doubts, leaves_what_is_asked, things, unexplained
+from engine.planning.choosing.coverage import doubts, leaves_what_is_asked, not_held, things, unexplained
 from engine.planning.choosing.goals import CLEAR, HEARD, LEAST, LIKELY, barely_meant
 from engine.planning.choosing.score import Candidate
 from engine.planning.making.assemble import Making
@@ -79,6 +79,7 @@ def finished(
     made.not_answered += [
         f"{name!r} is named in the question and has no part in this plan." for name in _without_part(made)
     ]
+    made.not_answered += not_held(reading, left)
     made.not_answered += not_done(reading, map(catalogue.registry.get, dict.fromkeys(n.tool for n in nodes)))
     fillers = [at for at in range(len(reading.words)) if at not in reading.used and at not in left]
     plan = TaskDag(

@@ -34,7 +34,7 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
             ):
                 continue
             strength = name.strength(window)
-            if strength < SURE_NAME and len(window) == 1 and (_whose(window[0], column) or _of_state(window[0], column)):
+            if strength < SURE_NAME and (_of_state(window, column) or (len(window) == 1 and _whose(window[0], column))):
                 continue  # `white mothers` are whom it is about, not their age in `mother_age`
             if column.distinct == 1 and strength < SURE_NAME:
                 continue  # the same in all rows: only meant where it is called by its name
@@ -72,9 +72,11 @@ def _whose(word: Token, column: ColumnProfile) -> bool:
     return word.text.endswith("s") and one in PERSONS | FAMILY and one in parts[:-1] and column.scale in _MEASURED
 
 
-def _of_state(word: Token, column: ColumnProfile) -> bool:
-    """Say whether a word says no more of a state than that it holds or when: `at start` is not the transplant of `Tx_vorher`."""
-    return word.text in YES | NO or (column.scale == "binary" and same_meaning(word.text, "before"))
+def _of_state(window: Sequence[Token], column: ColumnProfile) -> bool:
+    """Say whether words say no more of a state than that it holds or when: `at start` is not the transplant of `Tx_vorher`."""
+    said = [word.text for word in window if word.text not in STOP]
+    state = column.scale == "binary"
+    return all(text in YES | NO or (state and same_meaning(text, "before")) for text in said)
 
 
 _MEASURED = ("number", "count", "share")

@@ -40,15 +40,16 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         literal = [m._replace(level=level) for level in levels for m in literally(words, level, text, column.name)]
         longest = [m for m in literal if not any(_inside(m, other) for other in literal)]
         found = [m for m in found if not any(m.first <= o.last and o.first <= m.last for o in longest)] + longest
-    return [m for m in found if not _names_a_test(m, words)]
+    return [m for m in found if not _only_initials(m, words)]
 
 
-def _names_a_test(mention: ColumnMention, words: Sequence[Token]) -> bool:
-    """Say whether words have no more of a level than its initials and call a test: `Welch's test` means no WT."""
+def _only_initials(mention: ColumnMention, words: Sequence[Token]) -> bool:
+    """Say whether words have no more of a level than its initials and call a test (`Welch's test` is no WT) or persons."""
     own = [word.text for word in words[mention.first : mention.last + 1]]
     after = [word.text for word in words[mention.last + 1 : mention.last + 2]]
     initials = len(own) > 1 and "".join(word[0] for word in own) == mention.level.lower()
-    return initials and "test" in (own[-1], *after)
+    whom = bool(own) and own[0].removesuffix("s") in PERSONS | {"pt", "mice"}  # `patients different` are no PD
+    return initials and (whom or "test" in (own[-1], *after))
 
 
 def _inside(mention: ColumnMention, other: ColumnMention) -> bool:

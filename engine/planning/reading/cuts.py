@@ -68,7 +68,7 @@ def _of_age(item: Restriction, coded: Coded, columns: Mapping[str, ColumnProfile
 
 
 def _beside_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[Restriction]:
-    text, gap = coded.numbers, r"(?:\s+(?!<)\w+){0,2}?\s*"
+    text, gap = coded.numbers, r"\)?(?:\s+(?!<)\w+){0,2}?\s*"
     column = r"(?P<c><c\d+>)"
     for match in re.finditer(rf"{column}{gap}(?P<w>{_WORDS}|than)\s*{_NUMBER}", text, re.IGNORECASE):
         said = coded.words[coded.inside(match["c"])[0].first].text

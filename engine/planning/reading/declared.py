@@ -151,8 +151,22 @@ def mark_declared(reading: Reading, data: Data) -> None:
         reading.masked = form.sub("", reading.masked)
 
 
+_MANY_TESTS = re.compile(
+    r"[,;(]?\s*(?:and\s+)?\b(?:adjust|correct|account|controll?|allow)\w*\s+(?:(?:the\s+)?p[- ]?values?\s+)?for\s+(?:the\s+)?"
+    r"(?:multiplicity|(?:multiple|many|several|repeated)\s+(?:testing|tests?|comparisons?|hypothes[ei]s))\b\)?",
+    re.IGNORECASE,
+)
+
+
 def without_pooled(reading: Reading, data: Data) -> None:
-    """Forget the column whose groups are taken together: `all arms together` sets none of them apart."""
+    """Forget the column whose groups are taken together: `all arms together` sets none of them apart.
+
+    That p-values are adjusted for many tests adjusts for no column, and makes no other analysis of the question.
+    """
+    for match in _MANY_TESTS.finditer(reading.question):
+        reading.asides.append(match.span())
+        reading.mark_text(*match.span(), "method", "p-values are adjusted for the number of tests")
+        reading.masked = _MANY_TESTS.sub("", reading.masked, count=1)
     for match in _POOLED.finditer(reading.question):
         inside = [m for m in reading.mentions if match.start() <= reading.words[m.first].start < match.end()]
         columns = [column for m in inside if (column := data.column(m.column)) is not None]

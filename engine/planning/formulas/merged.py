@@ -1,0 +1,196 @@
+"""Levels that a question takes together: `dialysis or death, whichever first`, `stage III or IV against I or II`, `who had CR or PR`.
+
+No column says so. A step makes one, and the plan is made with it as if the file had it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+from engine.domain.profile import ColumnProfile
+from engine.planning.formulas.sides import HAVE, SHARE
+from engine.planning.formulas.views import view
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.masking import masked
+from engine.planning.reading.read import interpret
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data, Made, Sheet, is_group, is_id
+from engine.text.codes import in_words, told_beside
+
+_OR = re.compile(r"\s*(?:,\s*)?(?:or|and/or|oder|ou|/|\+)\s*(?:the\s+|a\s+)?|\s*,\s*", re.IGNORECASE)
+_ALSO = re.compile(r"\s*(?:,\s*)?(?:and|or|/|\+|&|-|–)\s*(?:the\s+)?|\s*,\s*", re.IGNORECASE)
+_AGAINST = re.compile(
+    r"[^.;?!]{0,25}?\b(?:vs\.?|versus|against|than|compared (?:with|to)|from)\s*(?:the\s+|those\s+|in\s+|with\s+|grade\s+|stage\s+)*",
+    re.IGNORECASE,
+)
+_REST = re.compile(
+    r"\)?\s*(?:vs\.?|versus|against|than|and|compared (?:with|to))\s+(?:in\s+)?(?:the\s+|all\s+|those\s+)*(?:rest|others?|remaining|everyone else|(?<!and )non[\w-]*)\b",
+    re.IGNORECASE,
+)
+_NOT_ENDED = re.compile(r"\W*(?:(?:are|is|were|both|all|as|count\w*)\s+)*(?:censor|alive|no\b|not\b|free\b)", re.IGNORECASE)
+"""`0/2 censored` takes no ends together."""
+_COUNTED = re.compile(rf"{SHARE.pattern}|\bhow many\b|\bodds\b|\bmore often\b|\blikel(?:y|ier|ihood)\b", re.IGNORECASE)
+
+
+class _Stretch(NamedTuple):
+    """Levels of one column that stand together."""
+
+    column: str
+    mentions: tuple[ColumnMention, ...]
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(m.level for m in self.mentions))
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.mentions[0].first, self.mentions[-1].last
+
+
+def with_merged(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
+    """Return question and data with levels taken together as the question says; None where it takes none together."""
+    for sheet in data.sheets:
+        if (ends := _of_ends(reading, sheet)) is not None:
+            return _seen(reading, data, sheet, (ends,), happened=True)
+        if (pair := _set_apart(reading, sheet)) is not None:
+            return _seen(reading, data, sheet, pair, happened=False)
+        if (state := _counted(reading, data, sheet)) is not None:
+            return _seen(reading, data, sheet, (state,), happened=True)
+        if (one := _against_the_rest(reading, sheet)) is not None:
+            return _seen(reading, data, sheet, (one,), happened=False)
+    return None
+
+
+def _of_ends(reading: Reading, sheet: Sheet) -> _Stretch | None:
+    """Return the ends of follow-up that are one event together: `dialysis or death`."""
+    event = sheet.column(sheet.structure.survival.get("event", ""))
+    for item in _stretches(reading, sheet, _OR) if event is not None else ():
+        if not event or item.column != event.name or not 1 < len(item.levels) < len(event.levels):
+            continue
+        if not _NOT_ENDED.match(reading.question, reading.words[item.place[1]].end):
+            return item
+    return None
+
+
+def _set_apart(reading: Reading, sheet: Sheet) -> tuple[_Stretch, _Stretch] | None:
+    """Return two groups of levels of one column that are set against each other, at least one of several."""
+    for one, other in pairwise(_stretches(reading, sheet, _ALSO)):
+        between = reading.question[reading.words[one.place[1]].end : reading.words[other.place[0]].start]
+        several = max(len(one.levels), len(other.levels)) > 1
+        several &= min(len(one.levels), len(other.levels)) > 1 or not any(_each(reading, s) for s in (one, other))
+        if one.column == other.column and several and not {*one.levels} & {*other.levels} and _AGAINST.fullmatch(between):
+            return one, other
+    return None
+
+
+def _each(reading: Reading, item: _Stretch) -> bool:
+    """Say whether levels that an `and` joins are each meant: `in meadow and edge compared to mown`, with no `together`."""
+    first, last = (reading.words[at] for at in item.place)
+    joined = re.search(r"\band\b|&", reading.question[first.start : last.end], re.IGNORECASE)
+    return bool(joined) and not re.match(
+        r"\W*(?:\w+\s+)?(?:together|combined|pooled|taken|lumped|merged)\b", reading.question[last.end :], re.IGNORECASE
+    )
+
+
+def _counted(reading: Reading, data: Data, sheet: Sheet) -> _Stretch | None:
+    """Return the levels of which it is asked how often a row has one: `what share had CR or PR, by arm`."""
+    for item in _stretches(reading, sheet, _OR):
+        column = sheet.column(item.column)
+        others = [c for n in reading.columns() if n != item.column and (c := data.column(n)) and not is_id(c)]
+        apart = all(is_group(c) and not reading.is_a(c.name, "outcome") for c in others)
+        before = reading.question[: reading.words[item.place[0]].start]
+        asked = _COUNTED.search(reading.question) and HAVE.search(before)
+        if (
+            column
+            and apart
+            and 1 < len(item.levels) < len(column.levels)
+            and (asked or (others and _the_rest(reading, item)))
+        ):
+            return item
+    return None
+
+
+def _against_the_rest(reading: Reading, sheet: Sheet) -> _Stretch | None:
+    """Return the levels that are set against all others: `CEA in CR or PR versus the rest`."""
+    for item in _stretches(reading, sheet, _ALSO):
+        column = sheet.column(item.column)
+        if column and 1 < len(item.levels) < len(column.levels) and _the_rest(reading, item):
+            return item
+    return None
+
+
+def _stretches(reading: Reading, sheet: Sheet, joined: re.Pattern[str]) -> list[_Stretch]:
+    """Return the levels of one column that are listed one after the other, the list of one level too."""
+    found: list[list[ColumnMention]] = []
+    out = {at for r in reading.restrictions if r.op == "not in" for at in range(r.first, r.last + 1)}
+    for mention in reading.mentions:
+        if not mention.level or mention.first in out or sheet.column(mention.column) is None:
+            continue
+        last = found[-1][-1] if found else None
+        between = reading.question[reading.words[last.last].end : reading.words[mention.first].start] if last else ""
+        if last is not None and last.column == mention.column and joined.fullmatch(between):
+            found[-1].append(mention)
+        else:
+            found.append([mention])
+    return [_Stretch(part[0].column, tuple(part)) for part in found]
+
+
+def _the_rest(reading: Reading, item: _Stretch) -> tuple[int, int] | None:
+    """Return the tokens of `versus the rest` behind levels, None where nothing of the kind stands there."""
+    end = reading.words[item.place[1]].end
+    said = _REST.match(reading.question, end)
+    at = [n for n, word in enumerate(reading.words) if said and end <= word.start < said.end()]
+    return (at[-1], at[-1]) if at else None
+
+
+def _seen(
+    reading: Reading, data: Data, sheet: Sheet, groups: tuple[_Stretch, ...], *, happened: bool
+) -> tuple[Reading, Data] | None:
+    column = sheet.column(groups[0].column)
+    if column is None:
+        return None
+    known, pair = told_beside(column), len(groups) == 2
+    called = [" or ".join(known.get(level, level) for level in group.levels) for group in groups]
+    told = [" or ".join(in_words(level, known) for level in group.levels) for group in groups]
+    rest = called[1] if pair else "neither" if happened and len(groups[0].levels) == 2 else "the rest"
+    name = f"{column.name}: {called[0]} and {rest}" if pair else f"{column.name}: {called[0]}"
+    # Rows of neither of two groups have no value: they are compared with nothing.
+    other = f"if_else({_condition(column, groups[1])}, {rest!r}, '')" if pair else repr(rest)
+    why = f"The question takes {told[0]} together" + (f", against {told[1]}." if pair else ".")
+    counts = [sum(column.levels.get(level, 0) for level in group.levels) for group in groups]
+    counts += [] if pair else [sum(column.levels.values()) - counts[0]]
+    levels = dict(zip([called[0], rest], counts, strict=True))
+    made = ColumnProfile(name=name, kind="category", scale="binary", distinct=2, levels=levels, order=[*levels][::-1])
+    expression = f"if_else({_condition(column, groups[0])}, {called[0]!r}, {other})"
+    shown = view(sheet, [*sheet.columns, made], sheet.structure.repeated, Made(name, expression, why))
+    survival = sheet.structure.survival
+    if survival.get("event") == column.name:
+        structure = shown.structure.model_copy(
+            update={"survival": {**survival, "event": name, "event_value": called[0]}}
+        )
+        shown = Sheet(shown.profile.model_copy(update={"structure": structure}), made=shown.made)
+    anew = Data([shown if s is sheet else s for s in data.sheets])
+    places = [group.place for group in groups]
+    places += [place] if not pair and not happened and (place := _the_rest(reading, groups[0])) else []
+    mentions = [ColumnMention(name, text, *place, 1.0) for text, place in zip([called[0], rest], places, strict=False)]
+    # `stage III or IV`: the name before them is said of the levels.
+    lead = {m for m in reading.mentions for a, _ in places if m.column == column.name and not m.level and m.last == a - 1}
+    kept = [m for m in reading.mentions if m not in lead and not any(a <= m.last and m.first <= b for a, b in places)]
+    seen = interpret(reading.question, reading.words, sorted([*kept, *mentions], key=lambda m: m.first), anew)
+    for m in lead:
+        seen.mark(m.first, m.last, "column", column.name)
+    taken = {level for group in groups for level in group.levels}
+    seen.restrictions = [r for r in seen.restrictions if r.column != column.name or not {*r.values} <= taken]
+    if happened:
+        seen.restrictions = [r for r in seen.restrictions if r.column != name]
+        seen.parts[name] = {"outcome"}
+        seen.masked = masked(seen, {c.name: c for c in anew.columns()})
+    return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew
+
+
+def _condition(column: ColumnProfile, group: _Stretch) -> str:
+    number = column.kind in ("integer", "number")
+    return f"`{column.name}` in [{', '.join(level if number else repr(level) for level in group.levels)}]"
