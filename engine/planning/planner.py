@@ -75,6 +75,7 @@ from engine.planning.reading.declared import (
     mark_told,
     with_limits_said,
     with_missing,
+    with_zeros_said,
     without_pooled,
 )
 from engine.planning.reading.reading import Choices, Reading
@@ -280,6 +281,9 @@ class Planner:
             reading = self._catalogue.read(question, data)
             mark_told(reading)
         if (told := with_limits_said(reading, data)) is not data:
+            data, profiles = told, [told.again(profile) for profile in profiles]
+            reading = self._catalogue.read(question, data)
+        if (told := with_zeros_said(reading, data)) is not data:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
         mark_declared(reading, data)

@@ -18,7 +18,7 @@ from engine.domain.profile import TypeGuess
 def read_table(
     path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None,
     skip=0, names=None, na=(), thousands=None, row_names=None, quoted=True, leave_out=(), numbers=None, fill_down=False,
-    same=None, beside=(), limits=(), beyond=None, once=False,
+    same=None, beside=(), limits=(), beyond=None, once=False, zeros=(),
 ):  # fmt: skip
     """Read a delimited, Excel or JSON-records file, gzipped or not, into a DataFrame.
 
@@ -31,7 +31,7 @@ def read_table(
     `beside` are other sheets of a workbook (see `with_sheets_beside`); of the cells `limits` (`<0.5`, `np`), which are
     missing among numbers, a column `NAME as written` holds those of the column NAME; of the columns `beyond`, cells
     below a limit are read as `half` of it or as the `limit`, and cells above one as the limit; with `once`, rows that
-    repeat an earlier one in every column are left out.
+    repeat an earlier one in every column are left out; an empty cell of the columns `zeros` is 0.
     """
     import pandas as pd
 
@@ -124,6 +124,8 @@ def read_table(
         if column in frame.columns:
             levels = same[column]
             frame[column] = [levels.get(cell, cell) if isinstance(cell, str) else cell for cell in frame[column]]
+    for column in zeros:
+        frame[column] = pd.to_numeric(frame[column], errors="coerce").fillna(0)
     if once:
         frame = frame.drop_duplicates(ignore_index=True)
     if index_col is not None:

@@ -17,8 +17,9 @@ from typing import NamedTuple
 from engine.domain.profile import ColumnProfile
 from engine.planning.formulas.views import view
 from engine.planning.naming.mention import ColumnMention
-from engine.planning.naming.numbers import CUT_AFTER
+from engine.planning.naming.numbers import CUT_AFTER, THEN, UNIT
 from engine.planning.reading.coded import Coded
+from engine.planning.reading.cuts import COMPARED, CUT_WORDS
 from engine.planning.reading.masking import masked
 from engine.planning.reading.read import interpret
 from engine.planning.reading.reading import Reading, Restriction
@@ -124,6 +125,22 @@ def _of_a_truth(reading: Reading) -> _Cut | None:
     return _counted(item)
 
 
+_HOW_MANY = re.compile(r"\bhow many\b|\bnumber of\b", re.IGNORECASE)
+_LOOSE = re.compile(rf"(?:\b(?P<w>{CUT_WORDS})\s*)?(?:\b1\s*:\s*)?(?P<n>(?<![\w.,:])\d+(?:\.\d+)?|(?<=1:)\d+|(?<=1: )\d+){UNIT}{THEN}?", re.IGNORECASE)
+
+
+def _apart_from_column(reading: Reading, data: Data) -> list[Restriction]:
+    """Return the cut of the only measurement that is named, where its number stands apart: `at D180 how many have 1:80 or more`."""
+    measured = [name for name in reading.named() if (c := data.column(name)) and _is_measured(c) and not is_id(c)]
+    found: list[Restriction] = []
+    for match in _LOOSE.finditer(reading.question) if len(measured) == 1 else ():
+        op = COMPARED.get((match["w"] or "").lower()) or ("<=" if match["down"] else ">=" if match["up"] or "+" in match[0] else "")
+        at = [n for n, word in enumerate(reading.words) if match.start() <= word.start < match.end()]
+        if op and at and not any(m.first <= at[-1] and at[0] <= m.last for m in reading.mentions):
+            found.append(Restriction(measured[0], op, (match["n"],), at[0], at[-1], sure=True))
+    return found
+
+
 def _counted(item: Restriction) -> _Cut:
     """Return a cut of which being on the named side is what happened."""
     up = item.op in (">", ">=")
@@ -176,12 +193,15 @@ def _of_a_share(reading: Reading, data: Data) -> _Cut | None:
 
     What else is named are groups of which each has its share; an outcome of its own leaves the cut rows that are kept.
     """
-    cuts = [r for r in reading.restrictions if r.op in (">", ">=", "<", "<=")]
-    if len(cuts) != 1 or not SHARE.search(reading.question):
+    cuts = [r for r in reading.restrictions if r.op in (">", ">=", "<", "<=")] or _apart_from_column(reading, data)
+    counted = SHARE.search(reading.question) or (_HOW_MANY.search(reading.question) and reading.named())
+    if len(cuts) != 1 or not counted:
         return None
     item = cuts[0]
     others = [c for n in reading.columns() if n != item.column and (c := data.column(n)) and not is_id(c)]
-    apart = all(is_group(c) and not reading.is_a(c.name, "outcome") for c in others)
+    apart = all(is_group(c) and reading.parts.get(c.name) != {"outcome"} for c in others)
+    if not SHARE.search(reading.question) and not any(map(is_group, others)):
+        return None  # `how many are over 15` asks for rows, not for shares of groups
     if not apart or not HAVE.search(reading.question[: reading.words[item.first].start]):
         return None
     return _counted(item)
@@ -269,6 +289,8 @@ def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnP
     mentions += [ColumnMention(name, "", *p, 1.0) for p in cut.whole if not any(a <= p[0] <= b for a, b in taken)]
     spans = [*taken, *cut.whole]
     rest = [m for m in reading.mentions if not any(a <= m.last and m.first <= b for a, b in spans)]
+    # Its name elsewhere says which column is cut: `reach score 3 or more at day 5`.
+    rest = [m for m in rest if not (cut.counted and m.column == column.name and not m.level)]
     seen = interpret(reading.question, reading.words, sorted([*rest, *mentions], key=lambda m: m.first), anew)
     # What a side is called by is no row to keep of the column that is cut.
     seen.restrictions = [r for r in seen.restrictions if r.column != column.name or r.op in ("in", "not in")]

@@ -10,6 +10,7 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.naming.lexicon import same_meaning
 from engine.planning.naming.mention import FAMILY, LIKELY, LONGEST, NO, PERSONS, SURE, SURE_NAME, YES, ColumnMention
 from engine.planning.naming.names import Name
+from engine.planning.naming.numbers import CUT_AFTER
 from engine.text.names import name_parts, name_pieces
 from engine.text.stopwords import STOP
 from engine.text.times import time_unit
@@ -33,6 +34,8 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
                 window[0].text in STOP or (window[0].number is not None and name.text != window[0].text)
             ):
                 continue
+            if window[-1].number is not None and CUT_AFTER.match(text, window[-1].end):
+                continue  # `score 3 or more` is no score of day 3
             strength = name.strength(window)
             if strength < SURE_NAME and (_of_state(window, column) or (len(window) == 1 and _whose(window[0], column))):
                 continue  # `white mothers` are whom it is about, not their age in `mother_age`

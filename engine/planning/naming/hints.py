@@ -13,6 +13,7 @@ from engine.domain.profile import Structure
 from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.naming.names import QUANTITIES
+from engine.planning.naming.numbers import DOWN, UP
 from engine.planning.tables.sheets import Sheet, is_group
 from engine.text.names import name_parts, name_pieces
 from engine.text.numbers import as_number
@@ -170,7 +171,7 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[ColumnMe
             number = next((as_number(part) for part in parts if as_number(part) is not None), None)
             for at, token in enumerate(words):
                 pair = [token.text, words[at + 1].text] if at + 1 < len(words) else []
-                if len(pair) == 2 and _a_span(words, at):
+                if len(pair) == 2 and (_a_span(words, at) or _an_end(words, at)):
                     continue
                 if len(pair) == 2 and ((timed(pair) and timed(pair) == timed(parts)) or pair == parts):
                     found.append(ColumnMention(column, "", at, at + 1, 0.9))
@@ -191,6 +192,15 @@ def _a_span(words: Sequence[Token], at: int) -> bool:
     return (
         words[at].number is not None and words[at + 1].text.endswith("s") and before in ("the", "all", "these", "whole")
     )
+
+
+def _an_end(words: Sequence[Token], at: int) -> bool:
+    """Say whether a number is an end of values and no occasion: `score 3 or more`."""
+    after = [word.text for word in words[at + 1 : at + 3]]
+    return words[at].number is not None and len(after) == 2 and after[0] in ("or", "and") and _BEYOND(after[1]) is not None
+
+
+_BEYOND = re.compile(rf"{UP}|{DOWN}").fullmatch
 
 
 def _listed(words: Sequence[Token], at: int, parts: Sequence[str]) -> bool:

@@ -27,8 +27,8 @@ _ABOVE: dict[str, Op] = {">": ">", ">=": ">=", "≥": ">=", "above": ">", "over"
 _BELOW: dict[str, Op] = {"<": "<", "<=": "<=", "≤": "<=", "below": "<", "under": "<", "less than": "<", "fewer than": "<", "at most": "<=", "younger than": "<",
           "before": "<", "earlier than": "<", "until": "<=", "up to": "<=", "lower than": "<", "smaller than": "<", "shorter than": "<",
           "lighter than": "<", "prior to": "<", "no more than": "<="}  # fmt: skip
-_COMPARE: dict[str, Op] = {**_ABOVE, **_BELOW}
-_WORDS = "|".join(re.escape(word) for word in sorted(_COMPARE, key=len, reverse=True))
+COMPARED: dict[str, Op] = {**_ABOVE, **_BELOW}
+CUT_WORDS = "|".join(re.escape(word) for word in sorted(COMPARED, key=len, reverse=True))
 _DOWN = re.compile(r"^(?:young|light|short|small|low|less|few|thin|earl|cold|slow|under|below)", re.IGNORECASE)
 _NUMBER = r"(?P<n>(?<![\w.,])-?\d+(?:[.,]\d+)?)"
 _END = rf"(?<!over )(?<!above )(?<!than )(?<!under )(?<!below ){_NUMBER}"
@@ -70,9 +70,9 @@ def _of_age(item: Restriction, coded: Coded, columns: Mapping[str, ColumnProfile
 def _beside_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[Restriction]:
     text, gap = coded.numbers, r"\)?(?:\s+(?!<)\w+){0,2}?\s*"
     column = r"(?P<c><c\d+>)"
-    for match in re.finditer(rf"{column}{gap}(?P<w>{_WORDS}|than)\s*{_NUMBER}", text, re.IGNORECASE):
+    for match in re.finditer(rf"{column}{gap}(?P<w>{CUT_WORDS}|than)\s*{_NUMBER}", text, re.IGNORECASE):
         said = coded.words[coded.inside(match["c"])[0].first].text
-        op: Op = _COMPARE.get(match["w"].lower()) or ("<" if _DOWN.match(said) else ">")
+        op: Op = COMPARED.get(match["w"].lower()) or ("<" if _DOWN.match(said) else ">")
         yield _made(coded, match, op, match["n"])
     for match in re.finditer(rf"{column}{gap}(?:between|from)\s+{_NUMBER}\s*(?:and|to|-|–)\s*{_OTHER}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, "between", match["n"], match["m"])
@@ -85,8 +85,8 @@ def _beside_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterat
         whom = before in columns and columns[before].scale in ("code", "identifier")
         if said.endswith(("er", "est")) and (not before or whom or before == mention.column):
             yield _made(coded, match, "<=" if _DOWN.match(said) else ">=", match["n"])
-    for match in re.finditer(rf"{_WITH}(?P<w>{_WORDS})\s+{_NUMBER}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):  # fmt: skip
-        yield _made(coded, match, _COMPARE[match["w"].lower()], match["n"])
+    for match in re.finditer(rf"{_WITH}(?P<w>{CUT_WORDS})\s+{_NUMBER}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):  # fmt: skip
+        yield _made(coded, match, COMPARED[match["w"].lower()], match["n"])
     for match in re.finditer(rf"{_WITH}{_NUMBER}{THEN}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):
         yield _made(coded, match, "<=" if match["down"] else ">=", match["n"])
     for match in re.finditer(rf"{column}\s+(?:of\s+)?{_NUMBER}\s*(?:to|-|–)\s*{_OTHER}{UNIT}", text, re.IGNORECASE):
@@ -101,7 +101,7 @@ def _without_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Itera
     yield from _of_calendar(coded, _years(columns))
 
 
-_BRACKET = re.compile(rf"\s*\(\s*(?P<w>{_WORDS})\s*{_NUMBER}[^()\d]*\)", re.IGNORECASE)
+_BRACKET = re.compile(rf"\s*\(\s*(?P<w>{CUT_WORDS})\s*{_NUMBER}[^()\d]*\)", re.IGNORECASE)
 
 
 def in_brackets(
@@ -111,7 +111,7 @@ def in_brackets(
     match, column = _BRACKET.match(question, at), columns.get(mention.column)
     if match is None or column is None:
         return None
-    item = _restriction(column.name, _COMPARE[match["w"].lower()], [match["n"]], mention.first, mention.last)
+    item = _restriction(column.name, COMPARED[match["w"].lower()], [match["n"]], mention.first, mention.last)
     return item if _cuts(item, column) else None
 
 
@@ -138,10 +138,10 @@ def _of_persons(coded: Coded, ages: Sequence[str]) -> Iterator[Restriction]:
 def _in_a_unit(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[Restriction]:
     """Yield what is said by a unit that one column has: `those who weigh more than 90 kg`."""
     question = coded.question
-    for match in re.finditer(rf"\b(?:who|that|which|with|having|of|weigh\w*|\w+er)\s+(?:(?!<)\w+\s+){{0,2}}?(?P<w>{_WORDS}|than)\s+{_NUMBER}\s*(?P<u>[A-Za-z/%]+[23]?)\b", question, re.IGNORECASE):  # fmt: skip
+    for match in re.finditer(rf"\b(?:who|that|which|with|having|of|weigh\w*|\w+er)\s+(?:(?!<)\w+\s+){{0,2}}?(?P<w>{CUT_WORDS}|than)\s+{_NUMBER}\s*(?P<u>[A-Za-z/%]+[23]?)\b", question, re.IGNORECASE):  # fmt: skip
         able = [c.name for c in columns.values() if _has_unit(c, match["u"].lower())]
         if len(able) == 1:
-            way: Op = _COMPARE.get(match["w"].lower()) or ("<" if _DOWN.search(match[0]) else ">")
+            way: Op = COMPARED.get(match["w"].lower()) or ("<" if _DOWN.search(match[0]) else ">")
             yield from _of_words(coded, able[0], way, match, match["n"])
 
 
@@ -150,7 +150,7 @@ def _of_calendar(coded: Coded, years: Sequence[str]) -> Iterator[Restriction]:
     question = coded.question
     if len(years) == 1:
         for match in re.finditer(rf"\b(?P<w>since|after|from|before|until|prior to|up to)\s+{_YEAR}(?P<on>\s+on\w*)?\b", question, re.IGNORECASE):  # fmt: skip
-            yield from _of_words(coded, years[0], _COMPARE[match["w"].lower()], match, match["n"])
+            yield from _of_words(coded, years[0], COMPARED[match["w"].lower()], match, match["n"])
         for match in re.finditer(rf"(?<![\w-]){_YEAR}{THEN}", question, re.IGNORECASE):
             yield from _of_words(coded, years[0], "<=" if match["down"] else ">=", match, match["n"])
         for match in re.finditer(rf"\b(?:between|from)\s+{_YEAR}\s+(?:and|to)\s+(?P<m>(?:1[89]|20)\d\d)\b", question, re.IGNORECASE):  # fmt: skip

@@ -17,6 +17,7 @@ from engine.planning.naming.mention import LIKELY
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.limits import Counted, of_limits, with_limits
 from engine.planning.tables.sheets import Data, Sheet, is_group, is_id
+from engine.planning.tables.values import read_anew
 
 _CODE = r"(?<![\w.])['\"]?(?P<code>-?\d{1,5})(?:\.0+)?['\"]?(?![\w.]*\d)"
 _GONE = (
@@ -138,12 +139,58 @@ def with_limits_said(reading: Reading, data: Data) -> Data:
     return with_limits(data, counted)
 
 
+_EMPTY = r"(?:(?:empt(?:y|ies)|blanks?|missing|no entr(?:y|ies)|vide|leer)(?:\s+(?:cells?|fields?|values?|entries|ones|boxes))?|NAs?)"
+_ZEROS = re.compile(
+    rf"[,;(]?\s*(?:and\s+)?\b{_EMPTY}\s*(?:=+|:|\b(?:are|is|was|were|means?|meaning|counts? as|stands? for|as)\b)\s*(?:an?\s+|really\s+|the\s+|just\s+)?"
+    r"(?:zeros?|0|none(?:\s+(?:found|seen|caught|counted|there))?|(?:not|never)\s+(?:found|seen|caught|present|there|detected|observed)|absent|absence|nothing(?:\s+\w+)?)\b\)?",
+    re.IGNORECASE,
+)
+_ALREADY = re.compile(
+    r"[,;(]?\s*(?:and\s+)?['\"]?(?P<mark>[A-Za-z][\w./-]{0,7})['\"]?\s*(?:=+|:|\b(?:are|is|means?|stands? for)\b)\s*"
+    r"(?:missing|not (?:done|determined|measured|available|known|assessed)|no data)(?:\s+(?:values?|data))?\b\)?",
+    re.IGNORECASE,
+)
+
+
+def with_zeros_said(reading: Reading, data: Data) -> Data:
+    """Return the data with empty cells of counts read as 0, where the question says that they are: `empty = none found`.
+
+    It is said of the columns that the question names, else of all counts that have empty cells.
+    """
+    if not _ZEROS.search(reading.question):
+        return data
+    return Data([_zeroed(sheet, {*reading.columns()}) for sheet in data.sheets])
+
+
+def _zeroed(sheet: Sheet, named: set[str]) -> Sheet:
+    able = [c.name for c in sheet.columns if c.missing and c.kind in ("integer", "number") and (c.minimum or 0) >= 0]
+    counts = [name for name in able if (c := sheet.column(name)) is not None and c.scale == "count"]
+    zeros = [name for name in able if name in named] or counts or able
+    if not zeros:
+        return sheet
+    told = f"{sheet.profile.name}: empty cells of {_some(zeros)} are read as 0, as the question says."
+    fresh = read_anew(sheet.profile, zeros=zeros)
+    return Sheet(fresh.model_copy(update={"warnings": [*fresh.warnings, told]}), sheet.made)
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:3]))
+    return f"{shown} and {len(names) - 3} more columns" if len(names) > 3 else shown
+
+
 def mark_declared(reading: Reading, data: Data) -> None:
     """Take the words that say how data are read for used: they ask nothing and leave no group out."""
     forms = [
         (REPEATS_OUT, "repeated rows are left out"),
         *((form, "values below a limit count") for form in (_AS, _KEPT) if of_limits(data)),
+        (_ZEROS, "empty cells are 0"),
     ]
+    notes = " ".join(note for column in data.columns() for note in column.notes)
+    for match in _ALREADY.finditer(reading.question):
+        if f"'{match['mark']}'" in notes:  # it is read as missing already
+            reading.asides.append(match.span())
+            reading.mark_text(*match.span(), "method", "read as missing")
+            reading.masked = reading.masked.replace(match[0], "")
     for form, means in forms:
         for match in form.finditer(reading.question):
             reading.asides.append(match.span())
