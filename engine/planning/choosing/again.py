@@ -61,7 +61,9 @@ def asked_again(reading: Reading) -> Again | None:
     return Again(column, rows, first, later, tuple(every)) if rows[0] != rows[1] else None
 
 
-def of_again(catalogue: Catalogue, again: Again, reading: Reading, data: Data) -> tuple[Reading, list[Candidate]] | None:
+def of_again(
+    catalogue: Catalogue, again: Again, reading: Reading, data: Data
+) -> tuple[Reading, list[Candidate]] | None:
     """Return the question without its second sentence, and what it asks once for each sentence's rows; None where that is unsure."""
     start, end = reading.words[again.later.first].start, reading.words[again.later.last].end
     inner = catalogue.read(reading.question[:start] + " " * (end - start) + reading.question[end:], data)

@@ -166,7 +166,10 @@ def not_held(reading: Reading, left: list[int]) -> list[str]:
     spans = [match.span() for match in _HELD.finditer(reading.question)]
     words = [reading.words[at] for at in left if any(a < reading.words[at].start < b for a, b in spans)]
     said = list(dict.fromkeys(reading.question[word.start : word.end] for word in words))
-    return [f"The question adjusts for {word!r}, which no column is called: the plan does not adjust for it." for word in said]
+    return [
+        f"The question adjusts for {word!r}, which no column is called: the plan does not adjust for it."
+        for word in said
+    ]
 
 
 def nothing_called(reading: Reading, data: Data) -> str:

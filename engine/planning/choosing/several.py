@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from engine.planning.reading.read import within
 from engine.planning.reading.reading import Reading, Request
 from engine.planning.reading.requests import cuts, items_alone
 from engine.planning.tables.sheets import Data, is_id
+from engine.text.stopwords import STOP
 
 NOT_ALONE = "was not understood by itself; ask it alone."
 """How the sentence ends that names a part of a question which says too little."""
@@ -49,7 +51,38 @@ def requests_in(catalogue: Catalogue, reading: Reading, data: Data) -> list[Requ
             if one != other and data_both and least > max(best, HALF if cut.clear else ALONE):
                 best, apart = least, (cut.left, cut.right)
         found += apart
-    return reading.requests if len(found) == 1 else found
+    return reading.requests if len(found) == 1 else _with_what_goes_on(found, reading)
+
+
+_GOES_ON = re.compile(
+    r"\W*(?:and\W+|also\W+|if so\W+)*(?:(?:is|are|was|were|do|does|did)\s+(?:it|this|that|they|these|those)\b|(?P<which>which\s+(?:ones?|of\s+(?:them|these|those))\b))",
+    re.IGNORECASE,
+)
+
+
+def _with_what_goes_on(requests: list[Request], reading: Reading) -> list[Request]:
+    """Return the requests, those that ask more of the one before together with it: `what share per line ..., and does it differ between lines`.
+
+    Such a one points back, and names columns of the one before; levels alone are other rows (see `again`).
+    """
+    found = [requests[0]]
+    for request in requests[1:]:
+        own, before = ([m for m in reading.mentions if r.first <= m.first <= r.last] for r in (request, found[-1]))
+        text = reading.question[reading.words[request.first].start : reading.words[request.last].end]
+        said = _GOES_ON.match(text)
+        named = bool(own) and {m.column for m in own} <= {m.column for m in before}
+        named = named and (any(not m.level for m in own) or bool(said and said["which"]))
+        if named and said and request.first == found[-1].last + 1 + _between(reading, found[-1], request):
+            found[-1] = Request(found[-1].first, request.last)
+        else:
+            found.append(request)
+    return found
+
+
+def _between(reading: Reading, one: Request, other: Request) -> int:
+    """Return how many words of no content stand between two requests: their `and`."""
+    words = reading.words[one.last + 1 : other.first]
+    return len(words) if all(word.text in STOP for word in words) else -1
 
 
 class AskedPart(NamedTuple):

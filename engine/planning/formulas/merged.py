@@ -11,10 +11,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
-from engine.planning.formulas.sides import HAVE, SHARE
+from engine.planning.formulas.sides import HAVE, SHARE, named_with
 from engine.planning.formulas.views import view
 from engine.planning.naming.mention import ColumnMention
-from engine.planning.reading.masking import masked
 from engine.planning.reading.read import interpret
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group, is_id
@@ -30,7 +29,9 @@ _REST = re.compile(
     r"\)?\s*(?:vs\.?|versus|against|than|and|compared (?:with|to))\s+(?:in\s+)?(?:the\s+|all\s+|those\s+)*(?:rest|others?|remaining|everyone else|(?<!and )non[\w-]*)\b",
     re.IGNORECASE,
 )
-_NOT_ENDED = re.compile(r"\W*(?:(?:are|is|were|both|all|as|count\w*)\s+)*(?:censor|alive|no\b|not\b|free\b)", re.IGNORECASE)
+_NOT_ENDED = re.compile(
+    r"\W*(?:(?:are|is|were|both|all|as|count\w*)\s+)*(?:censor|alive|no\b|not\b|free\b)", re.IGNORECASE
+)
 """`0/2 censored` takes no ends together."""
 _COUNTED = re.compile(rf"{SHARE.pattern}|\bhow many\b|\bodds\b|\bmore often\b|\blikel(?:y|ier|ihood)\b", re.IGNORECASE)
 
@@ -81,7 +82,12 @@ def _set_apart(reading: Reading, sheet: Sheet) -> tuple[_Stretch, _Stretch] | No
         between = reading.question[reading.words[one.place[1]].end : reading.words[other.place[0]].start]
         several = max(len(one.levels), len(other.levels)) > 1
         several &= min(len(one.levels), len(other.levels)) > 1 or not any(_each(reading, s) for s in (one, other))
-        if one.column == other.column and several and not {*one.levels} & {*other.levels} and _AGAINST.fullmatch(between):
+        if (
+            one.column == other.column
+            and several
+            and not {*one.levels} & {*other.levels}
+            and _AGAINST.fullmatch(between)
+        ):
             return one, other
     return None
 
@@ -99,7 +105,8 @@ def _counted(reading: Reading, data: Data, sheet: Sheet) -> _Stretch | None:
     """Return the levels of which it is asked how often a row has one: `what share had CR or PR, by arm`."""
     for item in _stretches(reading, sheet, _OR):
         column = sheet.column(item.column)
-        others = [c for n in reading.columns() if n != item.column and (c := data.column(n)) and not is_id(c)]
+        beside = named_with(reading, item.place[0])
+        others = [c for n in beside if n != item.column and (c := data.column(n)) and not is_id(c)]
         apart = all(is_group(c) and not reading.is_a(c.name, "outcome") for c in others)
         before = reading.question[: reading.words[item.place[0]].start]
         asked = _COUNTED.search(reading.question) and HAVE.search(before)
@@ -165,7 +172,7 @@ def _seen(
     levels = dict(zip([called[0], rest], counts, strict=True))
     made = ColumnProfile(name=name, kind="category", scale="binary", distinct=2, levels=levels, order=[*levels][::-1])
     expression = f"if_else({_condition(column, groups[0])}, {called[0]!r}, {other})"
-    shown = view(sheet, [*sheet.columns, made], sheet.structure.repeated, Made(name, expression, why))
+    shown = view(sheet, [*sheet.columns, made], sheet.structure.repeated, Made(name, expression, why, happened))
     survival = sheet.structure.survival
     if survival.get("event") == column.name:
         structure = shown.structure.model_copy(
@@ -177,17 +184,15 @@ def _seen(
     places += [place] if not pair and not happened and (place := _the_rest(reading, groups[0])) else []
     mentions = [ColumnMention(name, text, *place, 1.0) for text, place in zip([called[0], rest], places, strict=False)]
     # `stage III or IV`: the name before them is said of the levels.
-    lead = {m for m in reading.mentions for a, _ in places if m.column == column.name and not m.level and m.last == a - 1}
+    lead = {
+        m for m in reading.mentions for a, _ in places if m.column == column.name and not m.level and m.last == a - 1
+    }
     kept = [m for m in reading.mentions if m not in lead and not any(a <= m.last and m.first <= b for a, b in places)]
     seen = interpret(reading.question, reading.words, sorted([*kept, *mentions], key=lambda m: m.first), anew)
     for m in lead:
         seen.mark(m.first, m.last, "column", column.name)
     taken = {level for group in groups for level in group.levels}
     seen.restrictions = [r for r in seen.restrictions if r.column != column.name or not {*r.values} <= taken]
-    if happened:
-        seen.restrictions = [r for r in seen.restrictions if r.column != name]
-        seen.parts[name] = {"outcome"}
-        seen.masked = masked(seen, {c.name: c for c in anew.columns()})
     return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew
 
 

@@ -20,7 +20,6 @@ from engine.planning.naming.mention import ColumnMention
 from engine.planning.naming.numbers import CUT_AFTER, THEN, UNIT
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.cuts import COMPARED, CUT_WORDS
-from engine.planning.reading.masking import masked
 from engine.planning.reading.read import interpret
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group, is_id
@@ -106,7 +105,9 @@ def _place(item: Restriction) -> tuple[int, int]:
     return item.first, item.last
 
 
-_JUDGED = re.compile(r"\b(?:sensitiv\w*|specific(?:ity|ities)|predictive values?|ppv|npv|false (?:posi|nega)tives?)\b", re.IGNORECASE)
+_JUDGED = re.compile(
+    r"\b(?:sensitiv\w*|specific(?:ity|ities)|predictive values?|ppv|npv|false (?:posi|nega)tives?)\b", re.IGNORECASE
+)
 _TRULY = re.compile(
     r"\b(?:true|truly|real|really|truth|gold|reference|to (?:find|detect|identify|predict|diagnose|catch|pick up|tell|spot))\b[^,;.?!]*$",
     re.IGNORECASE,
@@ -125,8 +126,18 @@ def _of_a_truth(reading: Reading) -> _Cut | None:
     return _counted(item)
 
 
+def named_with(reading: Reading, at: int) -> list[str]:
+    """Return the columns that the request names in which a token stands, all where it stands in none."""
+    own = next((r for r in reading.requests if r.first <= at <= r.last), None)
+    inside = [m.column for m in reading.mentions if own is None or own.first <= m.first <= own.last]
+    return list(dict.fromkeys(inside))
+
+
 _HOW_MANY = re.compile(r"\bhow many\b|\bnumber of\b", re.IGNORECASE)
-_LOOSE = re.compile(rf"(?:\b(?P<w>{CUT_WORDS})\s*)?(?:\b1\s*:\s*)?(?P<n>(?<![\w.,:])\d+(?:\.\d+)?|(?<=1:)\d+|(?<=1: )\d+){UNIT}{THEN}?", re.IGNORECASE)
+_LOOSE = re.compile(
+    rf"(?:\b(?P<w>{CUT_WORDS})\s*)?(?:\b1\s*:\s*)?(?P<n>(?<![\w.,:])\d+(?:\.\d+)?|(?<=1:)\d+|(?<=1: )\d+){UNIT}{THEN}?",
+    re.IGNORECASE,
+)
 
 
 def _apart_from_column(reading: Reading, data: Data) -> list[Restriction]:
@@ -134,7 +145,9 @@ def _apart_from_column(reading: Reading, data: Data) -> list[Restriction]:
     measured = [name for name in reading.named() if (c := data.column(name)) and _is_measured(c) and not is_id(c)]
     found: list[Restriction] = []
     for match in _LOOSE.finditer(reading.question) if len(measured) == 1 else ():
-        op = COMPARED.get((match["w"] or "").lower()) or ("<=" if match["down"] else ">=" if match["up"] or "+" in match[0] else "")
+        op = COMPARED.get((match["w"] or "").lower()) or (
+            "<=" if match["down"] else ">=" if match["up"] or "+" in match[0] else ""
+        )
         at = [n for n, word in enumerate(reading.words) if match.start() <= word.start < match.end()]
         if op and at and not any(m.first <= at[-1] and at[0] <= m.last for m in reading.mentions):
             found.append(Restriction(measured[0], op, (match["n"],), at[0], at[-1], sure=True))
@@ -198,7 +211,8 @@ def _of_a_share(reading: Reading, data: Data) -> _Cut | None:
     if len(cuts) != 1 or not counted:
         return None
     item = cuts[0]
-    others = [c for n in reading.columns() if n != item.column and (c := data.column(n)) and not is_id(c)]
+    beside = named_with(reading, item.first)
+    others = [c for n in beside if n != item.column and (c := data.column(n)) and not is_id(c)]
     apart = all(is_group(c) and reading.parts.get(c.name) != {"outcome"} for c in others)
     if not SHARE.search(reading.question) and not any(map(is_group, others)):
         return None  # `how many are over 15` asks for rows, not for shares of groups
@@ -226,7 +240,12 @@ def _of_halves(reading: Reading, data: Data) -> _Cut | None:
             return _Cut(column.name, None, False, above, below, [(m.first, m.last) for m in named])
     for match in _ONE_SIDE.finditer(coded.text):
         mention, column = coded.inside(match["c"])[0], data.column(coded.inside(match["c"])[0].column)
-        if column is not None and _is_measured(column) and column.distinct > FEW and _asks_of_the_side(reading, mention):
+        if (
+            column is not None
+            and _is_measured(column)
+            and column.distinct > FEW
+            and _asks_of_the_side(reading, mention)
+        ):
             last = mention.last + len(re.findall(r"\w+", match[0][match[0].index(">") + 1 :]))
             place = [(mention.first, min(last, len(reading.words) - 1))]
             above, below = (place, []) if match["high"] else ([], place)
@@ -243,7 +262,12 @@ def _of_halves(reading: Reading, data: Data) -> _Cut | None:
 def _asks_of_the_side(reading: Reading, mention: ColumnMention) -> bool:
     """Say whether being on one side of the median is asked about and keeps no rows: `does a CRP above the median mean more deaths`."""
     before = reading.question[: reading.words[mention.first].start]
-    return re.search(r"\b(?:only|just|among|in (?:those|patients|people|animals)|for those)\b[^,;.?!]*$", before, re.IGNORECASE) is None
+    return (
+        re.search(
+            r"\b(?:only|just|among|in (?:those|patients|people|animals)|for those)\b[^,;.?!]*$", before, re.IGNORECASE
+        )
+        is None
+    )
 
 
 FEW = 6
@@ -277,6 +301,7 @@ def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnP
         name,
         f"if_else(`{column.name}` {sign} {said}, {above!r}, {below!r})",
         f"The question sets the rows on both sides of {said} against each other.",
+        happened=cut.counted,
     )
     levels = dict(zip((above, below), counts, strict=True))
     profile = ColumnProfile(name=name, kind="category", scale="binary", distinct=2, levels=levels, order=[below, above])
@@ -289,13 +314,10 @@ def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnP
     mentions += [ColumnMention(name, "", *p, 1.0) for p in cut.whole if not any(a <= p[0] <= b for a, b in taken)]
     spans = [*taken, *cut.whole]
     rest = [m for m in reading.mentions if not any(a <= m.last and m.first <= b for a, b in spans)]
-    # Its name elsewhere says which column is cut: `reach score 3 or more at day 5`.
-    rest = [m for m in rest if not (cut.counted and m.column == column.name and not m.level)]
+    if cut.counted:  # its name elsewhere in the sentence says which column is cut: `reach score 3 or more at day 5`
+        own = [r for r in reading.requests if any(r.first <= a <= r.last for a, _ in spans)]
+        rest = [m for m in rest if m.column != column.name or not any(r.first <= m.first <= r.last for r in own)]
     seen = interpret(reading.question, reading.words, sorted([*rest, *mentions], key=lambda m: m.first), anew)
     # What a side is called by is no row to keep of the column that is cut.
     seen.restrictions = [r for r in seen.restrictions if r.column != column.name or r.op in ("in", "not in")]
-    if cut.counted:
-        seen.restrictions = [r for r in seen.restrictions if r.column != name]
-        seen.parts[name] = {"outcome"}
-        seen.masked = masked(seen, {c.name: c for c in anew.columns()})
     return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew

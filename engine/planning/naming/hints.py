@@ -197,7 +197,9 @@ def _a_span(words: Sequence[Token], at: int) -> bool:
 def _an_end(words: Sequence[Token], at: int) -> bool:
     """Say whether a number is an end of values and no occasion: `score 3 or more`."""
     after = [word.text for word in words[at + 1 : at + 3]]
-    return words[at].number is not None and len(after) == 2 and after[0] in ("or", "and") and _BEYOND(after[1]) is not None
+    return (
+        words[at].number is not None and len(after) == 2 and after[0] in ("or", "and") and _BEYOND(after[1]) is not None
+    )
 
 
 _BEYOND = re.compile(rf"{UP}|{DOWN}").fullmatch

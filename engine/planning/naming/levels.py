@@ -88,7 +88,9 @@ def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list
     ]
 
 
-_LACKING = re.compile(r"(?<=\w)[\s(,]+(?:before|without|but not|no|vor|ohne|ne pas|avant|sans|antes|sin)\b.*$", re.IGNORECASE)
+_LACKING = re.compile(
+    r"(?<=\w)[\s(,]+(?:before|without|but not|no|vor|ohne|ne pas|avant|sans|antes|sin)\b.*$", re.IGNORECASE
+)
 
 
 def _itself(said: str) -> str:

@@ -155,8 +155,6 @@ def _only_unit(parts: Sequence[str], kept: Sequence[str]) -> str:
     return units[0] if units and not said and any(part in _SCALES for part in kept) else ""
 
 
-
-
 def _together(window: Sequence[Token]) -> list[str]:
     """Return the words of a window as they are written, `hba1c` in one."""
     words: list[str] = []

@@ -136,6 +136,9 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
         and (r.sure or r.op != "in" or r.column not in more)
     ]  # fmt: skip
     reading.restrictions += [item.restriction for item in remarks]
+    happened = {made.column for sheet in data.sheets for made in sheet.made if made.happened}
+    reading.restrictions = [r for r in reading.restrictions if r.column not in happened]
+    reading.parts |= {name: {"outcome"} for name in reading.columns() if name in happened}
     reading.unclear = [item.doubt for item in remarks if item.doubt]
     reading.spared = talked_of(coded, [])
     reading.genes = _genes(question, data, mentions, words)

@@ -100,6 +100,8 @@ class Made(NamedTuple):
     column: str
     expression: str
     why: str
+    happened: bool = False
+    """Whether the level of it that a question names is what happened: it keeps no rows."""
 
 
 @dataclass(slots=True)
