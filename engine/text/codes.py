@@ -124,7 +124,7 @@ _PROSE = re.compile(r" [a-z]")
 
 _GLUED = re.compile(r"(?<![A-Za-z0-9])(\d)[ _-]?([A-Za-z]+)(?![A-Za-z0-9])")
 """`sex_1m_2f`, `anaemia 0 no 1 yes`"""
-_PAIR = re.compile(r"([\w.+-]+)\s*[=:]\s*([\w.+-]+(?: [A-Za-z][\w-]*(?!\s*[=:\w]))*)")
+_PAIR = re.compile(r"([\w.+-]+)\s*[=:]\s*([\w.+-]+(?: (?![\w.+-]+\s*[=:])[A-Za-z][\w-]*)*)")
 
 
 def told_beside(column: ColumnProfile) -> dict[str, str]:

@@ -29,6 +29,11 @@ _THE_REST = re.compile(
     r"(?P<rest>rest|others?|remaining|younger|older|lower|higher|below|above|under|over|less|more|fewer|smaller|larger)\b(?:\s+ones?\b)?(?!\s+(?:than|<))",
     re.IGNORECASE,
 )
+_OTHER_SIDE = re.compile(
+    rf"\s*\)?\s*(?:versus|vs\.?|against|compared (?:to|with)|or|and)\s+(?:the\s+|those\s+|with\s+|in\s+)*(?P<w>{CUT_WORDS})\s*(?P<n>-?\d+(?:[.,]\d+)?)",
+    re.IGNORECASE,
+)
+"""`over 300 vs not more than 300`, where the other side does not name the column again."""
 _C = r"(?P<c><c\d+>)"
 _VS = r"\s*(?:versus|vs\.?|against|and|or|than|/|compared (?:to|with))\s*(?:the\s+|in\s+|those\s+|with\s+|a\s+|at\s+)*"
 _HIGH, _LOW = r"(?:high|higher|above|over|upper|elevated|raised)", r"(?:low|lower|below|under)"
@@ -184,6 +189,13 @@ def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
     item = cuts[0]
     end = reading.words[item.last].end
     up = item.op in (">", ">=")
+    if (other := _OTHER_SIDE.match(reading.question, end)) and float(other["n"].replace(",", ".")) == float(item.values[0]):
+        way = COMPARED[other["w"].lower()]
+        at = [n for n, word in enumerate(reading.words) if other.start("w") <= word.start < other.end()]
+        if at and way[0] != item.op[0]:
+            sides = [_place(item)], [(at[0], at[-1])]
+            above, below = sides if up else sides[::-1]
+            return _Cut(item.column, float(item.values[0]), ">=" in (item.op, way), above, below, [])
     own = CUT_AFTER.match(reading.question, end)  # `8 or older` is one side and sets nothing against it
     same = own is not None and bool(own["down"]) != up
     said = _THE_REST.search(reading.question, own.end() if own and same else end)

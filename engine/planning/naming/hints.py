@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from engine.data.structure.scales import hint
-from engine.domain.profile import Structure
+from engine.domain.profile import Structure, WideMeasure
 from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.naming.names import QUANTITIES
@@ -166,6 +167,7 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[ColumnMe
         ]
     for wide in structure.wide:
         common = {stem(part) for part in name_parts(wide.name) if len(part) > 1}
+        visits = _as_months(wide)
         for column, label in zip(wide.columns, wide.labels, strict=True):
             parts = name_parts(label)
             number = next((as_number(part) for part in parts if as_number(part) is not None), None)
@@ -173,7 +175,7 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[ColumnMe
                 pair = [token.text, words[at + 1].text] if at + 1 < len(words) else []
                 if len(pair) == 2 and (_a_span(words, at) or _an_end(words, at)):
                     continue
-                if len(pair) == 2 and ((timed(pair) and timed(pair) == timed(parts)) or pair == parts):
+                if len(pair) == 2 and ((timed(pair) and timed(pair) in (timed(parts), visits.get(column))) or pair == parts):
                     found.append(ColumnMention(column, "", at, at + 1, 0.9))
                 elif len(parts) == 1 and token.text == parts[0] and len(token.text) > 2 and token.number is None:
                     found.append(ColumnMention(column, "", at, at, 0.85))
@@ -184,6 +186,14 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[ColumnMe
                 ):
                     found.append(ColumnMention(column, "", at, at, 0.9))
     return found
+
+
+def _as_months(wide: WideMeasure) -> dict[str, str]:
+    """Return column -> the month it is of, where visits are numbered by months: V0, V6, V12, V24."""
+    numbers = {column: timed(name_parts(label)).removeprefix("visit") for column, label in zip(wide.columns, wide.labels, strict=True)}
+    values = [int(number) for number in numbers.values() if number.isdigit()]
+    spaced = len(values) == len(numbers) > 1 and all(b - a > 1 for a, b in pairwise(values))
+    return {column: f"month{number}" for column, number in numbers.items()} if spaced else {}
 
 
 def _a_span(words: Sequence[Token], at: int) -> bool:

@@ -180,7 +180,9 @@ def _by_parts(words: Sequence[str], parts: Sequence[str], weights: Sequence[floa
         return 0.97 * found / total if found / total > 0.99 else 0.93 * found / total
     told = [part for part, best in zip(parts, hits, strict=True) if best]
     if told and len(parts) > 1 and all(len(part) == 1 for part in told):
-        return 0.0  # `how many` is not `plaque_n`
+        # `how many` is not `plaque_n`, but potassium is `K_V0`.
+        symbol = len(words) == 1 and len(words[0]) > 5 and told == [parts[0]] and not parts[0].isdigit()
+        return SYMBOL if symbol and same_meaning(words[0], parts[0]) else 0.0
     unused = [word for at, word in enumerate(words) if at not in used]
     if 0 not in used or len(words) - 1 not in used or any(word not in STOP for word in unused):
         return 0.0
@@ -189,6 +191,8 @@ def _by_parts(words: Sequence[str], parts: Sequence[str], weights: Sequence[floa
     return share * 0.95 if share > 0.75 else 0.8 * share**0.4 if share > 0.22 else 0.0
 
 
+SYMBOL = 0.65
+"""How sure a symbol at the beginning of a name is, where its word is said: elements."""
 SHORT = 0.9
 """How sure a name made of the beginnings of two words is, next to one that is written out."""
 

@@ -26,7 +26,8 @@ _AMONG = re.compile(
 )
 _THOSE = re.compile(
     r"(?:^\W*(?:(?:and|but|now|ok)\s+)?(?:only|just)|\b(?:exclud\w+|exclude|omit|drop|remove|ignore|leav(?:e|ing) out))\s+"
-    r"(?:the|all|(?:(?:the|all)\s+)?(?:ones|those|patients|people|subjects|animals|rows|cases)\s+(?:with|who have|that have))\s+$",
+    r"(?:the|all|(?:(?:the|all)\s+)?(?:ones|those|patients|pts|people|persons|subjects|animals|mice|rows|cases|everybody|everyone|anybody|anyone|all)\s+"
+    r"(?:with|who (?:have|has|had)|that (?:have|has|had))(?:\s+(?:an?|any|the|some))?)\s+$",
     re.IGNORECASE,
 )
 """`only the anaemics`, `exclude those with oedema`: whose rows are kept or left out."""

@@ -26,7 +26,7 @@ _ABOVE: dict[str, Op] = {">": ">", ">=": ">=", "≥": ">=", "above": ">", "over"
           "heavier than": ">", "taller than": ">", "beyond": ">", "no less than": ">="}  # fmt: skip
 _BELOW: dict[str, Op] = {"<": "<", "<=": "<=", "≤": "<=", "below": "<", "under": "<", "less than": "<", "fewer than": "<", "at most": "<=", "younger than": "<",
           "before": "<", "earlier than": "<", "until": "<=", "up to": "<=", "lower than": "<", "smaller than": "<", "shorter than": "<",
-          "lighter than": "<", "prior to": "<", "no more than": "<="}  # fmt: skip
+          "lighter than": "<", "prior to": "<", "no more than": "<=", "not more than": "<=", "not above": "<=", "not over": "<="}  # fmt: skip
 COMPARED: dict[str, Op] = {**_ABOVE, **_BELOW}
 CUT_WORDS = "|".join(re.escape(word) for word in sorted(COMPARED, key=len, reverse=True))
 _DOWN = re.compile(r"^(?:young|light|short|small|low|less|few|thin|earl|cold|slow|under|below)", re.IGNORECASE)
@@ -187,7 +187,8 @@ def _made(coded: Coded, match: re.Match[str], op: Op, *values: str) -> Restricti
     column = coded.inside(match.groupdict().get("c") or match.groupdict()["d"])[0].column
     own = [m for m in inside if m.column == column]
     last, ends = own[-1].last, {as_number(value.lstrip("-").replace(",", ".")) for value in values}
-    told = [at for at in range(last, min(last + 6, len(coded.words))) if coded.words[at].number in ends]
+    near = range(last, min(last + 6, len(coded.words)))
+    told = [next((at for at in near if coded.words[at].number == end), last) for end in ends]
     return _restriction(column, op, values, own[0].first, max([last, *told]))
 
 

@@ -1,0 +1,223 @@
+"""Levels taken together, numbers cut, the same asked again of other rows: what is computed first, and of which rows. Invented data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.data.profiler import profile_files
+from engine.planning.planner import Planner
+from engine.toolbox.registry import builtin_tools
+
+RNG = np.random.default_rng(1)
+N = 160
+
+
+@pytest.fixture(scope="module")
+def planner() -> Planner:
+    return Planner(builtin_tools())
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory):
+    path = tmp_path_factory.mktemp("together") / "trial.csv"
+    frame = pd.DataFrame(
+        {
+            "pt": [f"P{i}" for i in range(N)],
+            "arm": RNG.choice(["FOLFOX", "FOLFIRI"], N),
+            "stage": RNG.choice(["I", "II", "III", "IV"], N),
+            "best_resp": RNG.choice(["CR", "PR", "SD", "PD"], N),
+            "CEA": RNG.lognormal(1, 1, N).round(2),
+            "age": RNG.integers(30, 80, N),
+            "grade": RNG.choice(["G1", "G2", "G3"], N),
+        }
+    )
+    frame.to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.fixture(scope="module")
+def kidneys(tmp_path_factory):
+    """Follow-up that ends in dialysis or in death before it, in codes that the header explains, and two ways to measure filtration."""
+    path = tmp_path_factory.mktemp("together") / "kidneys.csv"
+    end = RNG.choice([0, 1, 2], N, p=[0.6, 0.3, 0.1])
+    true = RNG.uniform(12, 70, N).round(1)
+    frame = pd.DataFrame(
+        {
+            "Pat": range(1, N + 1),
+            "Tx_vorher": RNG.choice(["nein", "ja"], N, p=[0.9, 0.1]),
+            "RAASi": RNG.choice(["ja", "nein"], N),
+            "eGFR_cys": (true + RNG.normal(0, 6, N)).round(1),
+            "mGFR_iohexol": true,
+            "UACR_mg_g": RNG.lognormal(6, 1, N).round(),
+            "FU_months": RNG.uniform(1, 60, N).round(1),
+            "event (0=censored 1=start of dialysis 2=death before dialysis)": end,
+        }
+    )
+    frame.to_csv(path, index=False)
+    return profile_files([path])
+
+
+def steps(planner, profiles, question):
+    plan = planner.plan(question, profiles).plan
+    return plan, [(node.tool, node.params) for node in plan.nodes]
+
+
+def made(found):
+    return [params["expression"] for tool, params in found if tool == "derive_column"]
+
+
+SHARE = "if_else(`best_resp` in ['CR', 'PR'], 'CR or PR', 'neither')"
+
+
+@pytest.mark.parametrize(
+    ("question", "expression", "tool", "group"),
+    [
+        ("what share had CR or PR in each arm, and is it different?", SHARE, "proportion_test", "arm"),
+        ("how many patients reached CR or PR, by arm", SHARE, "proportion_test", "arm"),
+        ("what share had CR or PR in each arm, and is CEA higher in FOLFOX?", SHARE, "proportion_test", "arm"),
+        ("is CEA higher in stage III-IV than I-II?",
+         "if_else(`stage` in ['III', 'IV'], 'III or IV', if_else(`stage` in ['I', 'II'], 'I or II', ''))",
+         "compare_groups", "stage: III or IV and I or II"),
+        ("does CEA differ between CR or PR and the rest?",
+         "if_else(`best_resp` in ['CR', 'PR'], 'CR or PR', 'the rest')", "compare_groups", "best_resp: CR or PR"),
+        ("Do G1 and G2 together have lower CEA than G3?",
+         "if_else(`grade` in ['G1', 'G2'], 'G1 or G2', if_else(`grade` in ['G3'], 'G3', ''))",
+         "compare_groups", "grade: G1 or G2 and G3"),
+        ("how many pts have CEA over 5 per arm and is it different", "if_else(`CEA` > 5, 'above 5', 'up to 5')",
+         "proportion_test", "arm"),
+        ("CEA > 5 versus <= 5: is age different", "if_else(`CEA` > 5, 'above 5', 'up to 5')", "compare_groups", "CEA cut at 5"),
+    ],
+)  # fmt: skip
+def test_what_is_taken_together_is_one_column_first(planner, trial, question, expression, tool, group):
+    _, found = steps(planner, trial, question)
+    assert made(found) == [expression]
+    assert next(params["group"] for name, params in found if name == tool) == group
+    assert not [name for name, _ in found if name == "filter_rows"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "CEA in G1 and G2 vs G3",
+        "does CEA differ between stages I, II and III?",
+        "is CEA higher in stage II than in III or stage I",
+    ],
+)
+def test_levels_that_are_each_meant_stay_apart(planner, trial, question):
+    """`in meadow and edge compared to mown` compares both with it."""
+    assert not made(steps(planner, trial, question)[1])
+
+
+def test_two_letters_are_no_initials_of_persons_or_of_a_comparison(planner, trial):
+    """`patients different` is no PD, `pts reached` no PR."""
+    _, found = steps(planner, trial, "is the age of stage I or II patients different between arms")
+    assert [tool for tool, _ in found] == ["filter_rows", "compare_groups"]
+    assert found[0][1]["condition"] == "`stage` in ['I', 'II']"
+
+
+def test_what_is_not_adjusted_for_is_said(planner, trial):
+    plan, found = steps(planner, trial, "does CEA differ between arms, adjusted for smoking and stage")
+    assert found[-1][1]["predictors"] == ["arm", "stage"]
+    assert any("'smoking'" in text and "does not adjust" in text for text in plan.not_answered)
+    plan, found = steps(planner, trial, "compare CEA between stages, adjusted for multiple comparisons")
+    assert (found[-1][0], plan.not_answered) == ("compare_groups", [])
+
+
+def test_one_measure_by_groups_is_not_correlated(planner, trial):
+    _, found = steps(planner, trial, "CEA in FOLFOX vs FOLFIRI controlling for age")
+    assert (found[-1][0], found[-1][1]["predictors"]) == ("linear_regression", ["arm", "age"])
+    assert steps(planner, trial, "correlation of CEA with age controlling for stage")[1][-1][0] == "partial_correlation"
+
+
+def test_a_side_of_the_median_is_one_of_two(planner, trial):
+    _, found = steps(planner, trial, "does age above the median mean a higher CEA?")
+    assert made(found)[0].startswith("if_else(`age` > ")
+    assert found[-1][1]["value"] == "CEA"
+
+
+def test_ends_that_are_one_event(planner, kidneys):
+    _, found = steps(planner, kidneys, "Kaplan-Meier of dialysis or death, whichever first, by RAASi")
+    (expression,) = made(found)
+    assert " in [1, 2], 'start of dialysis or death before dialysis', 'neither')" in expression
+    assert next(p["event_value"] for tool, p in found if tool == "kaplan_meier").startswith("start of dialysis or")
+
+
+def test_death_before_dialysis_is_no_dialysis(planner, kidneys):
+    question = "how many are still dialysis free at 2 years if albuminuria > 300 vs not more than 300"
+    _, found = steps(planner, kidneys, question)
+    assert made(found) == ["if_else(`UACR_mg_g` > 300, 'above 300', 'up to 300')"]
+    params = next(p for tool, p in found if tool == "kaplan_meier")
+    assert (params["event_value"], params["group"]) == ("1", "UACR_mg_g cut at 300")
+
+
+def test_the_truth_is_a_number_that_is_cut_and_so_is_the_test(planner, kidneys):
+    question = "if we take cystatin eGFR <30 to find people with true GFR (iohexol) under 30, what is sensitivity and specificity?"
+    _, found = steps(planner, kidneys, question)
+    assert made(found) == ["if_else(`mGFR_iohexol` >= 30, '30 or above', 'below 30')"]
+    params = found[-1][1]
+    assert (params["test"], params["rule"], params["cut_point"]) == ("eGFR_cys", "<", 30.0)
+    assert (params["outcome"], params["event_value"]) == ("mGFR_iohexol cut at 30", "below 30")
+    assert not [tool for tool, _ in found if tool == "filter_rows"]
+
+
+def test_who_has_had_a_transplant_is_left_out(planner, kidneys):
+    _, found = steps(planner, kidneys, "is albuminuria different by RAASi? leave out pts with a previous transplant")
+    assert (found[0][0], found[0][1]["condition"]) == ("filter_rows", "`Tx_vorher` not in ['ja']")
+
+
+@pytest.fixture(scope="module")
+def cycles(tmp_path_factory):
+    rows = [
+        (
+            f"S{n}",
+            line,
+            treated,
+            hours,
+            rep,
+            20 + RNG.normal(0, 0.2),
+            27 - 3 * (treated == "flg22") + RNG.normal(0, 0.3),
+        )
+        for n, (line, treated, hours, rep) in enumerate(
+            (a, b, h, r) for a in ("Col-0", "fls2") for b in ("mock", "flg22") for h in (1, 6) for r in (1, 2, 3, 4)
+        )
+    ]
+    path = tmp_path_factory.mktemp("cycles") / "qpcr.csv"
+    columns = ["sample", "geno", "trt", "hpt", "biorep", "Ct_UBQ10", "Ct_FRK1"]
+    pd.DataFrame(rows, columns=columns).round(2).to_csv(path, index=False)
+    return profile_files([path])
+
+
+def test_the_same_asked_again_of_another_time_is_a_second_step(planner, cycles):
+    question = "how much does flg22 induce FRK1 in wt at 1 h, fold change over mock with UBQ10 as reference, and is it still up at 6h?"
+    _, found = steps(planner, cycles, question)
+    assert [tool for tool, _ in found] == ["filter_rows", "qpcr_relative"] * 2
+    assert [p["condition"].rpartition("and ")[2] for tool, p in found if tool == "filter_rows"] == [
+        "`hpt` in [1]",
+        "`hpt` in [6]",
+    ]
+    assert all({*p["cts"]} == {"Ct_FRK1", "Ct_UBQ10"} for tool, p in found if tool == "qpcr_relative")
+
+
+def test_empty_cells_are_zero_where_the_question_says_so(planner, tmp_path):
+    catch = RNG.poisson(3, 40).astype(float)
+    frame = pd.DataFrame({"pond": [f"P{i}" for i in range(40)], "fish": ["yes", "no"] * 20, "newts": catch})
+    frame.loc[frame.newts < 2, "newts"] = np.nan
+    frame.to_csv(tmp_path / "ponds.csv", index=False)
+    plan = planner.plan(
+        "are there fewer newts in ponds with fish? empty = none found", profile_files([tmp_path / "ponds.csv"])
+    ).plan
+    assert "missing_values" not in [node.tool for node in plan.nodes]
+    assert plan.datasets[0].read["zeros"] == ["newts"]
+    assert any("read as 0, as the question says" in text for text in plan.warnings)
+
+
+def test_a_score_of_so_much_is_no_score_of_that_day(planner, tmp_path):
+    frame = pd.DataFrame({"plant": range(80), "line": ["Col", "eds1", "npr1", "sid2"] * 20,
+                          "score 3dpi (0-5)": RNG.integers(0, 4, 80), "score 5dpi (0-5)": RNG.integers(0, 6, 80)})  # fmt: skip
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    question = "what share of plants per line reach score 3 or more at day 5, is it different between lines?"
+    _, found = steps(planner, profile_files([tmp_path / "scores.csv"]), question)
+    assert made(found) == ["if_else(`score 5dpi (0-5)` >= 3, '3 or above', 'below 3')"]
+    assert [tool for tool, _ in found] == ["derive_column", "proportion_test"]
