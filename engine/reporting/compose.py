@@ -1,7 +1,7 @@
 """Writes the report by rule: which findings lead, what limits them, what was assumed.
 
 Nothing here computes or rephrases a number. A finding is repeated as the step wrote it, with codes in words where it is
-known what they stand for (`engine.text.codes`), and everything that speaks against a result (warnings, failed checks,
+known what they stand for (`engine.text.codes`) and bare levels with their column (`named`), and everything that speaks against a result (warnings, failed checks,
 missing steps) is carried over without choosing.
 """
 
@@ -17,6 +17,7 @@ from engine.domain.run_view import RunView
 from engine.reporting.answers import all_answered, answer_of, answering, caveats, is_table
 from engine.reporting.checked import of_steps
 from engine.reporting.methods import Bibliography, method_steps, spec_of, value_text
+from engine.reporting.named import with_names
 from engine.reporting.next_steps import next_steps
 from engine.reporting.spoken import spoken
 from engine.reporting.status import (
@@ -53,12 +54,17 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
     methods = method_steps(view, registry, bibliography)
     done = done_nodes(view)
     artifacts = [artifact for _, result in done for artifact in result.artifacts]
-    known = meanings([c for profile in view.profiles for c in profile.column_profiles], view.record.question)
+    columns = [c for profile in view.profiles for c in profile.column_profiles]
+    known = meanings(columns, view.record.question)
+    given = {node.id: result.params for node, result in done}
 
     def told(text: str) -> str:
         return reworded(text, known)
 
-    answers = [answer.model_copy(update={"text": told(answer.text)}) for answer in _answers(view, registry)]
+    def plain(answer: Answer) -> str:
+        return with_names(told(answer.text), view.plan, columns, given.get(answer.node, {}))
+
+    answers = [answer.model_copy(update={"text": plain(answer)}) for answer in _answers(view, registry)]
     found = [f.model_copy(update={"text": told(f.text)}) for _, result in done for f in result.findings]
     return Report(
         title=title_of(view.record.question),

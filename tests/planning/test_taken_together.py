@@ -221,3 +221,18 @@ def test_a_score_of_so_much_is_no_score_of_that_day(planner, tmp_path):
     _, found = steps(planner, profile_files([tmp_path / "scores.csv"]), question)
     assert made(found) == ["if_else(`score 5dpi (0-5)` >= 3, '3 or above', 'below 3')"]
     assert [tool for tool, _ in found] == ["derive_column", "proportion_test"]
+
+
+@pytest.mark.parametrize(("name", "unit"), [("FU_Mon", "months"), ("os_days", "days"), ("FU", "")])
+def test_a_moment_in_years_needs_the_unit_of_the_times(planner, tmp_path, name, unit):
+    """`at 2 years` had been read as 2 of whatever the column counts."""
+    frame = pd.DataFrame({"pat": range(90), name: RNG.uniform(1, 60, 90).round(1), "died": RNG.integers(0, 2, 90),
+                          "arm": ["new", "old"] * 45})  # fmt: skip
+    frame.to_csv(tmp_path / "fu.csv", index=False)
+    plan = planner.plan(
+        "Kaplan-Meier by arm, how many are alive at 2 years?", profile_files([tmp_path / "fu.csv"])
+    ).plan
+    node = next(node for node in plan.nodes if node.tool == "kaplan_meier")
+    assert node.params.get("time_unit", "") == unit
+    asked = [q for q in plan.open_questions if q.param == "time_unit"]
+    assert [q.blocking for q in asked] == ([] if unit else [True])

@@ -189,7 +189,9 @@ def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
     item = cuts[0]
     end = reading.words[item.last].end
     up = item.op in (">", ">=")
-    if (other := _OTHER_SIDE.match(reading.question, end)) and float(other["n"].replace(",", ".")) == float(item.values[0]):
+    if (other := _OTHER_SIDE.match(reading.question, end)) and float(other["n"].replace(",", ".")) == float(
+        item.values[0]
+    ):
         way = COMPARED[other["w"].lower()]
         at = [n for n, word in enumerate(reading.words) if other.start("w") <= word.start < other.end()]
         if at and way[0] != item.op[0]:

@@ -13,6 +13,8 @@ from engine.errors import PlanError
 from engine.planning.binding.conditions import rows_left
 from engine.planning.guards.case import Case, guard
 from engine.planning.reading.contrast import control_of
+from engine.text.names import name_parts
+from engine.text.times import time_unit
 
 _MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 9999.0)
 
@@ -94,6 +96,33 @@ def other_unit(case: Case) -> None:
         message = f"{column!r} is in {own} already, and no other unit is named."
         advice = "Say the unit it is wanted in, and `from ...` where it is in another than its name says."
         raise PlanError(message, advice=advice)
+
+
+@guard
+def unit_of_moment(case: Case) -> None:
+    """Ask for the unit of the times where a moment is told in one and nothing says theirs: `at 2 years` of a column `FU`."""
+    bound, params = case.bound, case.bound.params
+    unit = next((p for p in bound.spec.params if p.role == "time_unit"), None)
+    said = next((p for p in bound.spec.params if p.role == "unit_of" and params.get(p.name)), None)
+    name = next(iter(bound.of_role("time")), "")
+    column = bound.sheet.column(name) if bound.sheet and name else None
+    if unit is None or said is None or column is None or params.get(unit.name):
+        return
+    told = [time_unit(part.lower()) for part in name_parts(f"{column.name} {column.unit} {column.label}")]
+    known = next((one for one in told if one in _SPANS), "")
+    if known:
+        params[unit.name] = f"{known}s"
+        return
+    bound.questions.append(
+        OpenQuestion(
+            id=unit.name, param=unit.name, choices=[f"{one}s" for one in _SPANS], blocking=True,
+            text=f"In which unit does {name!r} count?",
+            why=f"The question names a moment in {params[said.name]}, and neither the name nor a legend says the unit of {name!r}.",
+        )
+    )  # fmt: skip
+
+
+_SPANS = ("day", "week", "month", "year")
 
 
 @guard

@@ -175,7 +175,9 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[ColumnMe
                 pair = [token.text, words[at + 1].text] if at + 1 < len(words) else []
                 if len(pair) == 2 and (_a_span(words, at) or _an_end(words, at)):
                     continue
-                if len(pair) == 2 and ((timed(pair) and timed(pair) in (timed(parts), visits.get(column))) or pair == parts):
+                if len(pair) == 2 and (
+                    (timed(pair) and timed(pair) in (timed(parts), visits.get(column))) or pair == parts
+                ):
                     found.append(ColumnMention(column, "", at, at + 1, 0.9))
                 elif len(parts) == 1 and token.text == parts[0] and len(token.text) > 2 and token.number is None:
                     found.append(ColumnMention(column, "", at, at, 0.85))
@@ -190,7 +192,10 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[ColumnMe
 
 def _as_months(wide: WideMeasure) -> dict[str, str]:
     """Return column -> the month it is of, where visits are numbered by months: V0, V6, V12, V24."""
-    numbers = {column: timed(name_parts(label)).removeprefix("visit") for column, label in zip(wide.columns, wide.labels, strict=True)}
+    numbers = {
+        column: timed(name_parts(label)).removeprefix("visit")
+        for column, label in zip(wide.columns, wide.labels, strict=True)
+    }
     values = [int(number) for number in numbers.values() if number.isdigit()]
     spaced = len(values) == len(numbers) > 1 and all(b - a > 1 for a, b in pairwise(values))
     return {column: f"month{number}" for column, number in numbers.items()} if spaced else {}

@@ -17,21 +17,28 @@ def unit_of_times(column, told):
     import re
 
     words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", f"{told or column}").casefold())
-    for unit, shorts in (("days", "day days d"), ("weeks", "week weeks wk wks"),
-                         ("months", "month months mo mos mth mths"), ("years", "year years yr yrs")):  # fmt: skip
+    for unit, shorts in (("days", "day days d tage jours dias"), ("weeks", "week weeks wk wks wochen semaines semanas"),
+                         ("months", "month months mo mos mon mth mths monate mois meses"),
+                         ("years", "year years yr yrs jahre ans anos")):  # fmt: skip
         if any(word in shorts.split() for word in words):
             return unit
     return told
 
 
 def horizon_in_unit(value, said, unit, column):
-    """Return (a moment in the unit of the column, warnings): 3 years are 36 months or 1096 days."""
+    """Return (a moment in the unit of the column, warnings): 3 years are 36 months or 1096 days.
+
+    Raises:
+        ValueError: where it is said in a unit and that of the column is not known.
+    """
     days = {"days": 1.0, "weeks": 7.0, "months": 365.25 / 12, "years": 365.25}
     if not said or said == unit:
         return float(value), []
     if unit not in days:
-        return float(value), [f"{value:g} was taken in the unit of {column}, which is not known to be {said}; set "
-                              "time_unit to the unit of the column."]  # fmt: skip
+        raise ValueError(
+            f"{value:g} {said} cannot be found among the times: the unit of {column!r} is not known. "
+            "Set time_unit to days, weeks, months or years."
+        )
     moment = float(value) * days[said] / days[unit]
     return moment, [f"{value:g} {said} are {moment:g} {unit}, the unit of {column}."]
 

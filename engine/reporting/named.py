@@ -1,0 +1,90 @@
+"""Levels that say too little by themselves, told with the name of their column: `higher in DM ja`, `age above 54.5`.
+
+A sentence names groups as the data write them. Sides of a cut number, levels taken together and a bare yes or no say
+nothing without what they are of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from engine.domain.plan import TaskDag
+from engine.domain.profile import ColumnProfile
+
+_BARE = frozenset(
+    "yes no ja nein oui non si true false positive negative pos neg present absent positiv negativ vrai faux".split()
+)
+_MADE = re.compile(r"if_else\(`([^`]+)`")
+_TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'")
+_REST = frozenset({"", "neither", "the rest"})
+
+
+class _Told(NamedTuple):
+    column: str
+    """As a step was given it."""
+    called: str
+    """What its levels are told with."""
+    levels: tuple[str, ...]
+    anywhere: bool
+    """Whether a level is no word of plain English, so that it can be told from what stands around it."""
+
+
+def with_names(text: str, plan: TaskDag | None, columns: Sequence[ColumnProfile], params: Mapping[str, object]) -> str:
+    """Return the sentence of a step with the levels of its columns told with what they are of.
+
+    Args:
+        text: the sentence.
+        plan: whose steps may have made columns.
+        columns: of the files.
+        params: of the step that wrote the sentence.
+    """
+    given = set(_texts(params.values()))
+    for told in (*_made(plan), *_yes_and_no(columns)):
+        if told.column in given:
+            text = _named(text, told)
+    return text
+
+
+def _texts(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _texts(value)
+
+
+def _made(plan: TaskDag | None) -> Iterator[_Told]:
+    for node in plan.nodes if plan is not None else ():
+        expression, name = str(node.params.get("expression", "")), str(node.params.get("name", ""))
+        of = _MADE.match(expression)
+        if of is not None and name.startswith((f"{of[1]} cut at ", f"{of[1]}: ")):
+            results = expression[of.end() :].partition("], " if " in [" in expression else ", ")[2]
+            results = re.sub(r"`[^`]+` in \[[^]]*\]", "", results)
+            yield _Told(
+                name, of[1], tuple(level for level in _TEXT.findall(results) if level not in _REST), anywhere=True
+            )
+
+
+def _yes_and_no(columns: Sequence[ColumnProfile]) -> Iterator[_Told]:
+    for column in columns:
+        if 2 <= len(column.levels) <= 3 and all(level.strip().lower() in _BARE for level in column.levels):
+            yield _Told(column.name, column.name, tuple(column.levels), anywhere=False)
+
+
+def _named(text: str, told: _Told) -> str:
+    for level in told.levels:
+        own, said = re.escape(level), f"{told.called} {level}"
+        if told.anywhere:
+            text = re.sub(rf"{re.escape(told.column)}\s*=\s*{own}(?![\w]|[.,]\d)", said, text)
+            text = re.sub(rf"(?<![\w=.])(?<!{re.escape(told.called)} ){own}(?![\w]|[.,]\d)", said, text)
+        else:  # a `no` means a group only where a group can stand
+            text = re.sub(rf"(?<=\bin ){own}(?=[ ,:;.])", said, text)
+            text = re.sub(rf"(?<=\bbetween ){own}(?= and )", said, text)
+            first = "|".join(map(re.escape, told.levels))
+            both = rf"(?<=\bbetween {re.escape(told.called)} )({first}) and {own}(?=[ ,:;])"
+            text = re.sub(both, rf"\1 and {said}", text)
+            text = re.sub(rf"(?<=difference ){own}(?= minus )", said, text)
+            text = re.sub(rf"(?<= minus ){own}(?= -?\d)", said, text)
+    return text

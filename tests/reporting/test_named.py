@@ -1,0 +1,56 @@
+"""Levels that say too little by themselves are told with the name of their column."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.domain.plan import TaskDag, TaskNode
+from engine.domain.profile import ColumnProfile
+from engine.reporting.named import with_names
+
+DM = ColumnProfile(name="DM", kind="category", scale="binary", levels={"ja": 3, "nein": 4})
+ARM = ColumnProfile(name="arm", kind="category", scale="binary", levels={"new": 3, "old": 4})
+
+
+def plan_of(name: str, expression: str) -> TaskDag:
+    node = TaskNode(id="n1", tool="derive_column", name="", task_type="preprocessing", domain="tables",
+                    params={"name": name, "expression": expression})  # fmt: skip
+    return TaskDag(question="?", nodes=[node])
+
+
+def test_a_bare_yes_or_no_is_told_with_its_column():
+    text = (
+        "KIM is higher in ja than in nein: mean 1.7 against 1.1, mean difference ja minus nein 0.6; there is no doubt."
+    )
+    said = with_names(text, None, [DM], {"group": "DM"})
+    assert said == (
+        "KIM is higher in DM ja than in DM nein: mean 1.7 against 1.1, mean difference DM ja minus DM nein 0.6; there is no doubt."
+    )
+    text = "KIM is not shown to differ between ja and nein: mean 1"
+    assert (
+        with_names(text, None, [DM], {"group": "DM"}) == "KIM is not shown to differ between DM ja and DM nein: mean 1"
+    )
+
+
+def test_what_a_step_was_not_given_and_names_that_speak_stay():
+    text = "KIM is higher in ja than in nein: mean 1.7"
+    assert with_names(text, None, [DM], {"group": "other"}) == text
+    assert with_names("higher in new than in old", None, [ARM], {"group": "arm"}) == "higher in new than in old"
+
+
+@pytest.mark.parametrize(
+    ("name", "expression", "text", "said"),
+    [
+        ("CEA cut at 5", "if_else(`CEA` > 5, 'above 5', 'up to 5')",
+         "The share of CEA cut at 5 = above 5 is 25.3 % (19 of 75), above 5.5 none",
+         "The share of CEA above 5 is 25.3 % (19 of 75), above 5.5 none"),
+        ("age cut at its median 54.5", "if_else(`age` > 54.5, 'above 54.5', 'up to 54.5')",
+         "CEA is lower in above 54.5 than in up to 54.5: mean 4", "CEA is lower in age above 54.5 than in age up to 54.5: mean 4"),
+        ("stage: III or IV and I or II", "if_else(`stage` in ['III', 'IV'], 'III or IV', if_else(`stage` in ['I', 'II'], 'I or II', ''))",
+         "CEA is higher in III or IV than in I or II: mean 4", "CEA is higher in stage III or IV than in stage I or II: mean 4"),
+        ("resp: CR or PR", "if_else(`resp` in ['CR', 'PR'], 'CR or PR', 'neither')",
+         "The share of resp: CR or PR = CR or PR is 45 %", "The share of resp CR or PR is 45 %"),
+    ],
+)  # fmt: skip
+def test_sides_of_a_number_and_levels_taken_together(name, expression, text, said):
+    assert with_names(text, plan_of(name, expression), [], {"group": name}) == said
