@@ -1,8 +1,8 @@
 """Writes the report by rule: which findings lead, what limits them, what was assumed.
 
 Nothing here computes or rephrases a number. A finding is repeated as the step wrote it, with codes in words where it is
-known what they stand for (`engine.text.codes`) and bare levels with their column (`named`), and everything that speaks against a result (warnings, failed checks,
-missing steps) is carried over without choosing.
+known what they stand for (`engine.text.codes`) and bare levels with their column (`named`); everything that speaks
+against a result (warnings, failed checks, missing steps) is carried over without choosing.
 """
 
 from __future__ import annotations
