@@ -405,7 +405,7 @@ class Planner:
             return reading, data, goals, every, []
         if len(goals) == 1 and not listed and (each := each_level(reading, data)) is not None:
             reading, goals = of_each(catalogue, each, reading, data, goals, analysis)
-        return reading, data, goals, every, [f"{item!r} {NOT_ALONE}" for item in lost]
+        return reading, data, goals, every, [*reading.lost, *(f"{item!r} {NOT_ALONE}" for item in lost)]
 
     def _without_file(self, every: list[Candidate], analysis: str) -> list[Candidate]:
         """Return what a question that came without any file can be answered by: all its numbers stand in the question.

@@ -14,6 +14,7 @@ from engine.domain.plan import LEFT_ASIDE, OpenQuestion
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.choose import model
 from engine.planning.naming.hints import DONE_NEXT, WHOM
+from engine.planning.naming.lexicon import is_term
 from engine.planning.naming.mention import FAMILY, PERSONS
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
@@ -28,7 +29,9 @@ _SHORT = frozenset("btw pls plz pt pts thx asap fyi etc vs glm lmm lm glmm ols r
 _SMALL = frozenset("a an the of in on at to is it as by or and be do if so we i me my no not up for".split())
 
 
-def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], files: list[str]) -> list[int]:
+def unexplained(
+    reading: Reading, analyses: list[str], bounds: list[Bound], files: list[str], *, terms: bool = False
+) -> list[int]:
     """Return the tokens of the question that nothing explains.
 
     Args:
@@ -36,6 +39,7 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
         analyses: the analyses that the plan answers.
         bounds: its answering steps.
         files: names of the data files and their sheets, whose words are of the data.
+        terms: also those that the lexicon knows as names of data, though people ask other questions with them: smoking.
     """
     general = model().general
     asked = frozenset[str]().union(*(model().own.get(key, frozenset()) for key in analyses))
@@ -55,7 +59,7 @@ def unexplained(reading: Reading, analyses: list[str], bounds: list[Bound], file
             or token.text.removesuffix("s") in FAMILY
             or (token.text.removesuffix("s") in _KINDS and _beside_column(reading, at))
             or len(token.text) < 3
-            or token.stem in general
+            or (token.stem in general and not (terms and is_term(token.text)))
             or token.stem in asked
             or token.stem in known
         ):
@@ -100,6 +104,16 @@ def things(reading: Reading, left: list[int]) -> list[int]:
     asked = {at for request in reading.requests for at in range(request.first, request.last + 1)}
     words = ((at, reading.words[at].text) for at in left if at in asked)
     return [at for at, text in words if len(text) > 2 and not _MANNER.search(text)]
+
+
+def named_things(reading: Reading, left: list[int]) -> list[int]:
+    """Return the tokens of a request that nothing answers to and that name data, verbs of a person's state too: smoking."""
+    texts = ((at, reading.words[at].text) for at in left)
+    return [
+        at
+        for at, text in texts
+        if len(text) > 2 and text not in STOP and text not in _KINDS and (is_term(text) or not _MANNER.search(text))
+    ]
 
 
 def leaves_what_is_asked(reading: Reading, left: list[int]) -> bool:

@@ -11,6 +11,7 @@ from engine.planning.binding.bind import bind
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.choose import probabilities
+from engine.planning.choosing.coverage import named_things, unexplained
 from engine.planning.choosing.score import Candidate, stretch
 from engine.planning.reading.read import within
 from engine.planning.reading.reading import Reading, Request
@@ -54,6 +55,13 @@ def requests_in(catalogue: Catalogue, reading: Reading, data: Data) -> list[Requ
     return reading.requests if len(found) == 1 else _with_what_goes_on(found, reading)
 
 
+_OF_THAT = re.compile(
+    r"\W*(?:and\W+|also\W+|if so\W+)*(?:how\s+(?:big|large|strong|sure|certain|significant|reliable|relevant)|"
+    r"(?:is|are|was|were)\s+(?:it|that|this|they|the\s+(?:\w+\s+)?(?:differences?|effects?|changes?|increase|decrease|association|correlation|relation\w*))\s+"
+    r"(?:\w+\s+)?(?:significant|real|robust|reliable|relevant|true|large|big|strong|meaningful|by chance|due to chance|just chance))\b",
+    re.IGNORECASE,
+)
+"""`and how big is the effect`: more of what was asked, of no columns of its own."""
 _GOES_ON = re.compile(
     r"\W*(?:and\W+|also\W+|if so\W+)*(?:(?:is|are|was|were|do|does|did)\s+(?:it|this|that|they|these|those)\b|(?P<which>which\s+(?:ones?|of\s+(?:them|these|those))\b))",
     re.IGNORECASE,
@@ -72,7 +80,8 @@ def _with_what_goes_on(requests: list[Request], reading: Reading) -> list[Reques
         said = _GOES_ON.match(text)
         named = bool(own) and {m.column for m in own} <= {m.column for m in before}
         named = named and (any(not m.level for m in own) or bool(said and said["which"]))
-        if named and said and request.first == found[-1].last + 1 + _between(reading, found[-1], request):
+        named |= not own and _OF_THAT.match(text) is not None
+        if named and (said or not own) and request.first == found[-1].last + 1 + _between(reading, found[-1], request):
             found[-1] = Request(found[-1].first, request.last)
         else:
             found.append(request)
@@ -99,8 +108,38 @@ class AskedPart(NamedTuple):
 
 
 def one_each(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate) -> list[Candidate]:
-    """Return what to plan for each request that is sure of another analysis; only the best where fewer than two are."""
-    return [part.best for part in parts_of(catalogue, reading, data, best)] or [best]
+    """Return what to plan for each request that is sure of another analysis; only the best where fewer than two are.
+
+    A request that names nothing of the data, and what nothing is called by (`and is it related to herd size`), would be planned
+    with the columns of another one: it is left out, and the reading notes it as lost.
+    """
+    parts = parts_of(catalogue, reading, data, best)
+    goals = [part.best for part in parts] or [best]
+    lost: list[Request] = []
+    for request in reading.requests:
+        if not (words := _of_other_data(request, goals, reading, data)):
+            continue
+        lost, told = [*lost, request], " and ".join(words[:3])
+        text = AskedPart(best, [request]).text(reading)
+        reading.lost.append(f"{text!r} is not planned: nothing in the data is called {told}.")
+    return [part.best for part in parts if not all(place in lost for place in part.places)] or [best]
+
+
+_POINTS_BACK = re.compile(r"\b(?:it|this|that|they|them|these|those|(?:what|how) about)\b", re.IGNORECASE)
+
+
+def _of_other_data(request: Request, goals: list[Candidate], reading: Reading, data: Data) -> list[str]:
+    """Return the words, quoted, of what a request asks about that is not in the data; [] for one that names some of the data."""
+    inside = {*range(request.first, request.last + 1)}
+    said = reading.question[reading.words[request.first].start : reading.words[request.last].end]
+    if request == reading.requests[0] or not _POINTS_BACK.search(said):
+        return []
+    if any(m.first in inside for m in reading.mentions) or any(first in inside for _, first, _ in reading.genes):
+        return []
+    bounds = [goal.bound for goal in goals if goal.bound is not None]
+    asked = [goal.analysis.id for goal in goals]
+    left = [at for at in unexplained(reading, asked, bounds, data.called(), terms=True) if at in inside]
+    return list(dict.fromkeys(repr(reading.words[at].text) for at in named_things(reading, left)))
 
 
 def parts_of(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate) -> list[AskedPart]:

@@ -98,6 +98,8 @@ class Reading:
     every: bool = False
     """True for `which factors`, `all variables`: columns are not named but meant."""
     requests: list[Request] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    """A sentence on each request that cannot be planned."""
     coding: dict[str, Coding] = field(default_factory=dict)
     """Column -> which of its codes the question says to mean yes and no."""
     ranges: dict[str, list[str]] = field(default_factory=dict)
