@@ -252,3 +252,66 @@ def test_phrases_of_a_sentence_are_found_apart():
         "bad day",
         "calves",
     ]
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("libraries")
+    rng, names = np.random.default_rng(4), [f"S{n:02d}" for n in range(1, 21)]
+    sheet = pd.DataFrame({"sample": names, "tissue": ["liver"] * 10 + ["kidney"] * 10, "treatment": ["veh", "drug"] * 10,
+                          "sex": ["F", "F", "M", "M"] * 5})  # fmt: skip
+    counts = pd.DataFrame(rng.negative_binomial(5, 0.02, (60, 20)), columns=names)
+    counts.insert(0, "gene", [f"Gene{n}" for n in range(60)])
+    sheet.to_csv(folder / "sheet.csv", index=False)
+    counts.to_csv(folder / "counts.csv", index=False)
+    return profile_files([folder / "counts.csv", folder / "sheet.csv"])
+
+
+LIVER = "`tissue` in ['liver']"
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("which genes respond to the drug in liver, adjust for sex. S07 is a bad library, drop it", {LIVER, "`sample` not in ['S07']"}),
+        ("which genes change with drug in liver without S07, adjust for sex", {LIVER, "`sample` not in ['S07']"}),
+        ("leave out sample s7: which genes change with drug in liver", {LIVER, "`sample` not in ['S07']"}),
+        ("which genes change with drug in liver, S12 is odd, drop it", {LIVER, "`sample` not in ['S12']"}),
+        ("which genes differ between liver and kidney? S12 and S13 are bad. Drop them.", {"`sample` not in ['S12', 'S13']"}),
+    ],
+)  # fmt: skip
+def test_samples_that_are_named_are_left_out_and_no_others(libraries, question, kept):
+    """`drop it` was taken for the tissue two clauses before, and the other tissue was analysed."""
+    plan = Planner(builtin_tools()).plan(question, libraries).plan
+    node = next(node for node in plan.nodes if node.tool == "filter_rows")
+    assert {*node.params["condition"].split(" and ")} == kept
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which genes change with drug in liver w/o S77",
+        "which genes change with drug in kidney, that one is odd, drop it",
+    ],
+)
+def test_what_is_no_sample_is_refused_by_name(libraries, question):
+    with pytest.raises(PlanError, match="leaves out part of the data"):
+        Planner(builtin_tools()).plan(question, libraries)
+
+
+def test_rows_of_a_plate_are_its_wells(tmp_path):
+    wells = [f"{row}{column:02d}" for row in "ABCDEFGH" for column in range(1, 13)]
+    rng = np.random.default_rng(5)
+    plate = pd.DataFrame({"well": wells, "line": ["HCT116", "HT29"] * 48, "conc_uM": np.repeat([0.1, 0.3, 1, 3, 10, 30, 100, 300], 12),
+                          "RLU": rng.normal(1000, 100, 96).round()})  # fmt: skip
+    plate.to_csv(tmp_path / "plate.csv", index=False)
+    profiles = profile_files([tmp_path / "plate.csv"])
+    plan = (
+        Planner(builtin_tools())
+        .plan("does RLU differ between the lines? leave out rows A and H of the plate", profiles)
+        .plan
+    )
+    condition = next(node.params["condition"] for node in plan.nodes if node.tool == "filter_rows")
+    assert condition == f"`well` not in {[well for well in wells if well[0] in 'AH']!r}"
+    with pytest.raises(PlanError, match="leave out row K"):
+        Planner(builtin_tools()).plan("does RLU differ between the lines? leave out row K", profiles)

@@ -241,7 +241,9 @@ def test_a_moment_in_years_needs_the_unit_of_the_times(planner, tmp_path, name, 
 def test_a_request_of_what_is_not_there_is_not_planned_with_the_columns_of_another(planner, trial):
     plan, found = steps(planner, trial, "does CEA differ between the arms? and is it related to smoking?")
     assert [tool for tool, _ in found] == ["compare_groups"]
-    assert plan.not_answered == ["'and is it related to smoking' is not planned: nothing in the data is called 'smoking'."]
+    assert plan.not_answered == [
+        "'and is it related to smoking' is not planned: nothing in the data is called 'smoking'."
+    ]
 
 
 def test_how_big_an_effect_is_asks_for_no_analysis_of_its_own(planner, trial):

@@ -107,7 +107,8 @@ def rows_of_samples(case: Case) -> None:
     if case.bound.rows:
         raise rows_refused(case.bound.rows[0], case.reading)
     out = re.search(r"\b(?:excluding|exclude|except(?: for)?|without|leav\w+ out|omit\w*|drop\w*)\s+(?:the\s+)?(?:sample|cell|donor|patient)s?\s+\S+", case.reading.question, re.IGNORECASE)  # fmt: skip
-    if out:
+    words, done = case.reading.words, [r for r in case.reading.restrictions if r.op == "not in"]
+    if out and not any(out.start() < words[r.last].end and words[r.first].start < out.end() for r in done):
         message = f"The question leaves out part of the data ({out.group(0)!r}), which this kind of analysis cannot do by itself."
         raise PlanError(
             message, advice="Leave it out of the file (of both files, where there are two) and ask about what is left."

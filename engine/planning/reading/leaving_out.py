@@ -50,10 +50,29 @@ _AROUND = re.compile(
 )
 _AFTER = re.compile(rf"(?P<l>{LEVELS}){_NOUN}{_DONE}", re.IGNORECASE)
 _POINTS_BACK = re.compile(
-    rf"(?P<l>{LEVELS})(?:\s*<c\d+>)?(?:[^<>]|<c\d+>){{0,60}}?\b(?!dropped){_OUT}\s+{_BACK}\b|"
+    rf"(?P<l>{LEVELS})(?:\s*<c\d+>)?(?:[^<>.;?!]|<c\d+>){{0,60}}?(?:[.;?!]\s*(?:(?:so|then|please|pls|better|just|i|we|would|can|you)\s+){{0,3}})?\b(?!dropped){_OUT}\s+{_BACK}\b|"
     rf"(?P<m>{LEVELS})(?:[^<>]|<c\d+>){{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b",
     re.IGNORECASE,
 )
+POINTS_BACK = re.compile(
+    rf"(?:(?<=[.;:?!,(])|^|\b(?:and|but)\b)\s*(?P<what>[^.;:?!]{{2,80}}?)[,.;]?\s*(?:(?:so|then|please|pls|better|just|i|we|would|can|you)\s+){{0,3}}"
+    rf"(?P<out>\b(?:(?!dropped){_OUT}\s+(?:him|her|it|them|this|that)|(?:leave|take|throw|kick)\s+(?:him|her|it|them|this|that)\s+out))\b",
+    re.IGNORECASE,
+)
+"""What is named before it is left out: `S07 is a bad library, drop it`."""
+CODE = r"(?<![\w.])(?=\w*[A-Za-z])(?=[\w-]*\d)[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+)*(?!\w)"
+"""A name as samples and animals have one: letters and a number."""
+CODES_OUT = re.compile(
+    rf"\b(?:{_OUT}|w/o|no|not)\s+(?:(?:the|any|sample|samples|library|libraries|animal|run|patient|mouse|donor|plot|site)\s+){{0,2}}"
+    rf"(?P<codes>{CODE}(?:\s*(?:,\s*and|,|and|or|&|\+)\s*{CODE})*)",
+    re.IGNORECASE,
+)
+"""Names that are left out wherever they stand: `in liver without S07 and S12`."""
+_OF_ANOTHER = re.compile(
+    rf"[,;:(]\s*(?:(?:that|this|the)\s+[\w-]+(?:\s+[\w-]+)?|(?:that|this)|{CODE})\s+(?:is|was|are|were|looks?|looked|seems?)\b",
+    re.IGNORECASE,
+)
+"""A subject of its own, which is what is dropped: `in liver, S07 is bad, drop it`."""
 BEFORE_ROWS = re.compile(rf"(?:,\s*)?\b{_OUT}(?:\s+[\w'-]+){{0,4}}?\s*['\"(]*$", re.IGNORECASE)
 AFTER_ROWS = re.compile(rf"['\")]*(?:\s+[\w-]+){{0,3}}?{_DONE}", re.IGNORECASE)
 """The words of leaving out before and after the rows that are named."""
@@ -81,7 +100,9 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
         if not asked and not _NOBODY.search(text[start : match.start()]):
             yield coded.inside(match["l"])
     for match in _POINTS_BACK.finditer(text):
-        yield coded.inside(match["l"] or match["m"])
+        between = text[match.end("l" if match["l"] else "m") : match.end()]
+        if not _OF_ANOTHER.search(between):
+            yield coded.inside(match["l"] or match["m"])
     yield from _alone(coded)
 
 
@@ -106,7 +127,7 @@ def talked_of(coded: Coded, gone: Sequence[ColumnMention]) -> list[ColumnMention
         gone: the levels that are left out; of a clause that has some, only other levels of their columns are returned.
     """
     found: list[ColumnMention] = []
-    for clause in re.split(r"[.;?!,()]", coded.text):
+    for clause in re.split(r"[.;:?!,()]", coded.text):
         named = [mention for mention in coded.inside(clause) if mention.level] if _TALKS.search(clause) else []
         columns = {mention.column for mention in named if mention in gone}
         found += [mention for mention in named if not columns or mention.column in columns]
@@ -174,6 +195,8 @@ def not_understood(reading: Reading, *, plainly: bool = False) -> str:
         columns = {words[n].start for n, kind in zip(at, used, strict=True) if kind == "column"}
         parts = {words[n].start for m in reading.mentions if m.width > 1 for n in range(m.first, m.last + 1)}
         said = [word for word in own if says_something(word) and word.start not in columns]
+        if re.search(r"\b(?:rows?|wells?|columns?)\s+(?:[A-P]|\d{1,2})\b", question[first:last]):
+            return question[phrase.start : phrase.last].strip()  # of a plate, which no column holds
         if not said or {word.text for word in own} & NO_ROWS:
             continue
         if (
@@ -182,6 +205,16 @@ def not_understood(reading: Reading, *, plainly: bool = False) -> str:
             or (not plainly and phrase.short and len(own) <= FEW)
         ):
             return question[phrase.start : phrase.end if last == phrase.last else last].strip()
+    gone = [row for row in reading.restrictions if row.op == "not in" or row.out]
+    named = {words[at].start for m in reading.mentions for at in range(m.first, m.last + 1)}
+    for match in CODES_OUT.finditer(question):
+        if named.isdisjoint(range(*match.span("codes"))) and not any(
+            match.start("codes") < words[row.last].end and words[row.first].start < match.end() for row in gone
+        ):
+            return match[0]
+    for match in POINTS_BACK.finditer(question):
+        if not any(match.start() <= words[row.last].start and words[row.first].start < match.end() for row in gone):
+            return match[0].strip(" ,.;")
     return ""
 
 

@@ -21,6 +21,7 @@ from engine.planning.reading.contrast import control_level, groups_meant
 from engine.planning.reading.grammar import contrasts, parts_of, ranges, shares_compared, shares_of
 from engine.planning.reading.leaving_out import talked_of
 from engine.planning.reading.masking import masked
+from engine.planning.reading.named_rows import named_rows
 from engine.planning.reading.reading import Contrast, Part, Reading, Request
 from engine.planning.reading.remarks import beside_remarks, named_by_remarks
 from engine.planning.reading.requests import PAIRED, requests_of
@@ -135,7 +136,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
         if not compared_alone(r, reading.contrasts) and not claimed_of_one(r, reading.parts, mentions)
         and (r.sure or r.op != "in" or r.column not in more)
     ]  # fmt: skip
-    reading.restrictions += [item.restriction for item in remarks]
+    reading.restrictions += [item.restriction for item in remarks] + named_rows(question, words, data)
     happened = {made.column for sheet in data.sheets for made in sheet.made if made.happened}
     reading.restrictions = [r for r in reading.restrictions if r.column not in happened]
     reading.parts |= {name: {"outcome"} for name in reading.columns() if name in happened}
