@@ -424,10 +424,12 @@ def test_rows_that_no_step_can_keep_are_refused(planner, counts):
         planner.plan("repeat with only the control samples", counts, previous=before)
 
 
-def test_samples_of_a_matrix_are_refused_by_name(planner, counts):
+def test_samples_of_a_matrix_are_left_out_by_name_or_refused(planner, counts):
     before = planner.plan("Which genes change between drug and control?", counts).plan
-    with pytest.raises(PlanError, match="S3"):
-        planner.plan("leave out S3, it is an outlier", counts, previous=before)
+    plan = planner.plan("leave out S3, it is an outlier", counts, previous=before).plan
+    assert plan.nodes[0].params["condition"].endswith("not in ['S3']")
+    with pytest.raises(PlanError, match="S33"):
+        planner.plan("leave out S33, it is an outlier", counts, previous=before)
 
 
 def test_samples_are_not_left_out_where_one_group_would_be_left(planner, counts):

@@ -249,3 +249,54 @@ def test_a_request_of_what_is_not_there_is_not_planned_with_the_columns_of_anoth
 def test_how_big_an_effect_is_asks_for_no_analysis_of_its_own(planner, trial):
     plan, found = steps(planner, trial, "is CEA higher in FOLFOX than FOLFIRI, and how big is the effect?")
     assert ([tool for tool, _ in found], plan.not_answered) == (["compare_groups"], [])
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
+    path = tmp_path_factory.mktemp("visits") / "visits.csv"
+    frame = pd.DataFrame({"PatNr": [f"P{n:03d}" for n in range(1, 61) for _ in range(3)], "sex": np.repeat(["m", "f"] * 30, 3),
+                          "Arm": np.repeat(["new", "standard"] * 30, 3), "Woche": [0, 4, 12] * 60})  # fmt: skip
+    frame["HbA1c_%"] = (8 - 0.05 * frame.Woche + RNG.normal(0, 0.8, len(frame))).round(1)
+    frame["CRP_mg_l"] = RNG.lognormal(1, 0.6, len(frame)).round(1)
+    frame.to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("which patients are still above 9 % HbA1c at week 12", ["`HbA1c_%` > 9", "`Woche` in [12]"]),
+        ("how many patients have an HbA1c over 9 at the last visit", ["`HbA1c_%` > 9", "`Woche` in [12]"]),
+        ("does CRP go along with HbA1c at baseline? women only", ["`Woche` in [0]", "`sex` in ['f']"]),
+    ],
+)
+def test_a_size_before_its_name_and_the_first_visit(planner, visits, question, parts):
+    """`above 9 % HbA1c` had been dropped without a word."""
+    _, found = steps(planner, visits, question)
+    assert found[0] == ("filter_rows", {**found[0][1], "condition": " and ".join(parts)})
+
+
+def test_so_many_days_of_an_onset(planner, tmp_path):
+    frame = pd.DataFrame({"id": [f"T{n}" for n in range(120)], "days since onset": RNG.integers(0, 14, 120),
+                          "PCR": RNG.choice(["pos", "neg"], 120), "rapid test": RNG.choice(["pos", "neg"], 120)})  # fmt: skip
+    frame.to_csv(tmp_path / "tests.csv", index=False)
+    question = "sens and spec of the rapid test against PCR, only those tested within 5 days of onset"
+    plan, found = steps(planner, profile_files([tmp_path / "tests.csv"]), question)
+    assert (found[0][1]["condition"], plan.open_questions) == ("`days since onset` <= 5", [])
+
+
+def test_two_letters_that_are_set_apart(planner, tmp_path):
+    frame = pd.DataFrame(
+        {
+            "mouse": range(40),
+            "sex": ["m", "f"] * 20,
+            "geno": ["WT", "WT", "KO", "KO"] * 10,
+            "mass": RNG.normal(25, 2, 40),
+        }
+    )
+    frame.to_csv(tmp_path / "mice.csv", index=False)
+    _, found = steps(
+        planner, profile_files([tmp_path / "mice.csv"]), "is mass different between m and f mice in the WT?"
+    )
+    assert [tool for tool, _ in found] == ["filter_rows", "compare_groups"]
+    assert (found[0][1]["condition"], found[1][1]["group"]) == ("`geno` in ['WT']", "sex")

@@ -211,7 +211,7 @@ def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
     return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), above, below, [])
 
 
-SHARE = re.compile(r"%|\bper ?cent|\b(?:percentage|share|proportion|fraction)\b", re.IGNORECASE)
+SHARE = re.compile(r"(?<!\d)(?<!\d )%|\bper ?cent|\b(?:percentage|share|proportion|fraction)\b", re.IGNORECASE)
 HAVE = re.compile(r"\b(?:has|have|had|having|with|is|are|was|were|reach\w*)\s+(?:[\w-]+\s+){0,3}$", re.IGNORECASE)
 
 
@@ -226,9 +226,10 @@ def _of_a_share(reading: Reading, data: Data) -> _Cut | None:
         return None
     item = cuts[0]
     beside = named_with(reading, item.first)
-    others = [c for n in beside if n != item.column and (c := data.column(n)) and not is_id(c)]
+    whom = {item.subject for sheet in data.sheets for item in sheet.structure.repeated}
+    others = [c for n in beside if n not in (item.column, *whom) and (c := data.column(n)) and not is_id(c)]
     apart = all(is_group(c) and reading.parts.get(c.name) != {"outcome"} for c in others)
-    if not SHARE.search(reading.question) and not any(map(is_group, others)):
+    if not SHARE.search(reading.question) and not any(is_group(c) and c.name in reading.named() for c in others):
         return None  # `how many are over 15` asks for rows, not for shares of groups
     if not apart or not HAVE.search(reading.question[: reading.words[item.first].start]):
         return None

@@ -25,7 +25,7 @@ def numbered_mentions(
     """
     by_name = {column.name: column for column in columns}
     heads = {m.first for m in named if not m.level and m.strength >= SURE}
-    ends = _ends(words, by_name, named, text)
+    ends = [*_ends(words, by_name, named, text), *_starts(words, columns, text)]
     found = [*_before(words, by_name, named, text), *_runs(words, columns, heads), *_measured(words, columns)]
     found = [m for m in found if not any(e.first <= m.first <= e.last for e in ends)]
     found += [*ends, *_at_a_time(words, columns), *_in_a_year(words, columns, text)]
@@ -192,6 +192,33 @@ def _ends(
             level = given[-1] if said.text in top else given[0]
             found.append(ColumnMention(column.name, level, mention.first - 1, mention.last, 0.9))
     return found
+
+
+_AT_START = re.compile(
+    r"\b(?:at|from|since|to|than|versus|vs\.?)\s+(?P<first>(?:the\s+)?(?:baseline|beginning|enrolment|enrollment|inclusion)(?:\s+visit)?)\b"
+    r"|\bat\s+(?P<start>(?:the\s+)?start)\b|\bat\s+(?P<last>the\s+(?:very\s+)?end|(?:the\s+)?(?:last|final)\s+(?:visit|time ?point|measurement))\b",
+    re.IGNORECASE,
+)
+
+
+def _starts(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
+    """Return `at baseline` and `at the last visit` as the first and last level of the only column of times."""
+    called = {part for column in columns for part in (*name_parts(column.name), *map(str.lower, column.levels))}
+    able = [c for c in columns if c.role("time") >= LIKELY and 2 <= len(c.levels) <= MOST_TIMES
+            and all(as_number(level) is not None for level in c.levels)]  # fmt: skip
+    found: list[ColumnMention] = []
+    for said in _AT_START.finditer(text) if len(able) == 1 else ():
+        part = next(key for key in ("first", "start", "last") if said[key])
+        at = [n for n, word in enumerate(words) if said.start(part) <= word.start < said.end(part)]
+        if at and not {words[n].text for n in at} & (called - {"the"}):
+            levels = sorted(able[0].levels, key=lambda level: as_number(level) or 0.0)
+            level = levels[-1] if part == "last" else levels[0]
+            found.append(ColumnMention(able[0].name, level, at[0], at[-1], 0.85))
+    return found
+
+
+MOST_TIMES = 12
+"""A column of more times has no visits."""
 
 
 _BETWEEN = frozenset(

@@ -23,12 +23,14 @@ from engine.text.times import time_unit
 Op = Literal[">", ">=", "<", "<=", "between"]
 _ABOVE: dict[str, Op] = {">": ">", ">=": ">=", "≥": ">=", "above": ">", "over": ">", "more than": ">", "greater than": ">", "at least": ">=", "older than": ">",
           "after": ">", "later than": ">", "since": ">=", "from": ">=", "exceeding": ">", "higher than": ">", "larger than": ">", "longer than": ">",
-          "heavier than": ">", "taller than": ">", "beyond": ">", "no less than": ">="}  # fmt: skip
+          "heavier than": ">", "taller than": ">", "beyond": ">", "no less than": ">=", "not less than": ">="}  # fmt: skip
 _BELOW: dict[str, Op] = {"<": "<", "<=": "<=", "≤": "<=", "below": "<", "under": "<", "less than": "<", "fewer than": "<", "at most": "<=", "younger than": "<",
           "before": "<", "earlier than": "<", "until": "<=", "up to": "<=", "lower than": "<", "smaller than": "<", "shorter than": "<",
           "lighter than": "<", "prior to": "<", "no more than": "<=", "not more than": "<=", "not above": "<=", "not over": "<="}  # fmt: skip
 COMPARED: dict[str, Op] = {**_ABOVE, **_BELOW}
 CUT_WORDS = "|".join(re.escape(word) for word in sorted(COMPARED, key=len, reverse=True))
+_SIZES = r"(?:not|no) (?:more|less) than|(?:more|greater|higher|larger|less|fewer|lower|smaller) than|at (?:least|most)|above|over|below|under|exceeding"
+"""Those that cut a size and no time."""
 _DOWN = re.compile(r"^(?:young|light|short|small|low|less|few|thin|earl|cold|slow|under|below)", re.IGNORECASE)
 _NUMBER = r"(?P<n>(?<![\w.,])-?\d+(?:[.,]\d+)?)"
 _END = rf"(?<!over )(?<!above )(?<!than )(?<!under )(?<!below ){_NUMBER}"
@@ -87,6 +89,13 @@ def _beside_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterat
             yield _made(coded, match, "<=" if _DOWN.match(said) else ">=", match["n"])
     for match in re.finditer(rf"{_WITH}(?P<w>{CUT_WORDS})\s+{_NUMBER}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, COMPARED[match["w"].lower()], match["n"])
+    for match in re.finditer(rf"\bwithin\s+(?:the\s+)?(?:first\s+)?{_NUMBER}\s*(?:(?!<)\w+\s+)?(?:of\s+|from\s+|since\s+|after\s+)?{column}", text, re.IGNORECASE):  # fmt: skip
+        yield _made(coded, match, "<=", match["n"])
+    for match in re.finditer(rf"(?P<w>\b(?:{_SIZES})|(?<=\s)[<>≤≥]=?)\s*{_NUMBER}\s*(?:%|[A-Za-zµμ%]+(?:/[A-Za-z0-9.]+)?)?\s+(?:of\s+)?{column}", text, re.IGNORECASE):  # fmt: skip
+        if not re.search(
+            r"<c\d+>(?:\s+\w+)?\s*$", text[: match.start()]
+        ):  # of `age over 60 sex` the number is the age's
+            yield _made(coded, match, COMPARED[match["w"].lower()], match["n"])
     for match in re.finditer(rf"{_WITH}{_NUMBER}{THEN}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):
         yield _made(coded, match, "<=" if match["down"] else ">=", match["n"])
     for match in re.finditer(rf"{column}\s+(?:of\s+)?{_NUMBER}\s*(?:to|-|–)\s*{_OTHER}{UNIT}", text, re.IGNORECASE):
@@ -189,7 +198,11 @@ def _made(coded: Coded, match: re.Match[str], op: Op, *values: str) -> Restricti
     last, ends = own[-1].last, {as_number(value.lstrip("-").replace(",", ".")) for value in values}
     near = range(last, min(last + 6, len(coded.words)))
     told = [next((at for at in near if coded.words[at].number == end), last) for end in ends]
-    return _restriction(column, op, values, own[0].first, max([last, *told]))
+    first = own[0].first
+    ahead = [at for at in range(max(0, first - 4), first) if coded.words[at].number in ends]
+    return _restriction(
+        column, op, values, ahead[0] if ahead and told == [last] * len(told) else first, max([last, *told])
+    )
 
 
 def _of_words(coded: Coded, column: str, op: Op, match: re.Match[str], *values: str) -> Iterator[Restriction]:
