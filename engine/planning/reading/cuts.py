@@ -44,7 +44,8 @@ _YEAR = r"(?P<n>(?:1[89]|20)\d\d)"
 def compared(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[Restriction]:
     """Return the restrictions of a column to numbers that a sentence names; none where the column has no such values."""
     named = (_of_age(item, coded, columns) for item in _beside_column(coded, columns))
-    found = [*named, *_without_column(coded, columns)]
+    before = (_of_age(item, coded, columns) for item in _before_column(coded))
+    found = [*named, *before, *_without_column(coded, columns)]
     kept: list[Restriction] = []
     for item in found:
         column = columns.get(item.column)
@@ -89,6 +90,16 @@ def _beside_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterat
             yield _made(coded, match, "<=" if _DOWN.match(said) else ">=", match["n"])
     for match in re.finditer(rf"{_WITH}(?P<w>{CUT_WORDS})\s+{_NUMBER}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, COMPARED[match["w"].lower()], match["n"])
+    for match in re.finditer(rf"{_WITH}{_NUMBER}{THEN}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):
+        yield _made(coded, match, "<=" if match["down"] else ">=", match["n"])
+    for match in re.finditer(rf"{column}\s+(?:of\s+)?{_NUMBER}\s*(?:to|-|–)\s*{_OTHER}{UNIT}", text, re.IGNORECASE):
+        if re.search(r"old|of age|years", match[0]) or coded.words[coded.inside(match["c"])[0].first].text == "aged":
+            yield _made(coded, match, "between", match["n"], match["m"])
+
+
+def _before_column(coded: Coded) -> Iterator[Restriction]:
+    """Yield cuts whose number stands before the name: `above 9 % HbA1c`, `within 5 days of onset`."""
+    text, column = coded.numbers, r"(?P<c><c\d+>)"
     for match in re.finditer(rf"\bwithin\s+(?:the\s+)?(?:first\s+)?{_NUMBER}\s*(?:(?!<)\w+\s+)?(?:of\s+|from\s+|since\s+|after\s+)?{column}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, "<=", match["n"])
     for match in re.finditer(rf"(?P<w>\b(?:{_SIZES})|(?<=\s)[<>≤≥]=?)\s*{_NUMBER}\s*(?:%|[A-Za-zµμ%]+(?:/[A-Za-z0-9.]+)?)?\s+(?:of\s+)?{column}", text, re.IGNORECASE):  # fmt: skip
@@ -96,11 +107,6 @@ def _beside_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterat
             r"<c\d+>(?:\s+\w+)?\s*$", text[: match.start()]
         ):  # of `age over 60 sex` the number is the age's
             yield _made(coded, match, COMPARED[match["w"].lower()], match["n"])
-    for match in re.finditer(rf"{_WITH}{_NUMBER}{THEN}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):
-        yield _made(coded, match, "<=" if match["down"] else ">=", match["n"])
-    for match in re.finditer(rf"{column}\s+(?:of\s+)?{_NUMBER}\s*(?:to|-|–)\s*{_OTHER}{UNIT}", text, re.IGNORECASE):
-        if re.search(r"old|of age|years", match[0]) or coded.words[coded.inside(match["c"])[0].first].text == "aged":
-            yield _made(coded, match, "between", match["n"], match["m"])
 
 
 def _without_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[Restriction]:
