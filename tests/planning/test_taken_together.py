@@ -300,3 +300,23 @@ def test_two_letters_that_are_set_apart(planner, tmp_path):
     )
     assert [tool for tool, _ in found] == ["filter_rows", "compare_groups"]
     assert (found[0][1]["condition"], found[1][1]["group"]) == ("`geno` in ['WT']", "sex")
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [("does the bedside glucose meter agree with the lab, how far off can it be", "glucose POC"),
+     ("agreement of lab and POC glucose", "glucose lab"), ("agreement of POC and lab glucose", "glucose POC")],
+)  # fmt: skip
+def test_what_is_judged_by_another_is_subtracted_from(planner, tmp_path, question, first):
+    """A meter that reads high is told as high: meter minus lab."""
+    lab = RNG.uniform(4, 12, 60).round(1)
+    frame = pd.DataFrame(
+        {
+            "id": range(60),
+            "glucose lab (mmol/l)": lab,
+            "glucose POC (mmol/l)": (lab + 0.4 + RNG.normal(0, 0.2, 60)).round(1),
+        }
+    )
+    frame.to_csv(tmp_path / "glucose.csv", index=False)
+    _, found = steps(planner, profile_files([tmp_path / "glucose.csv"]), question)
+    assert found[-1][1]["first"] == f"{first} (mmol/l)"

@@ -35,6 +35,7 @@ def fill(bound: Bound, reading: Reading) -> None:
     _random_slope(bound, reading)
     _panel(bound)
     _marked(bound, reading)
+    _judged_by(bound, reading)
     if not re.search(r"\bminus\b", reading.question, re.IGNORECASE):
         _later_first(bound)
 
@@ -57,6 +58,25 @@ def marked(param: ParamSpec, column: Any, reading: Reading) -> list[ColumnMentio
         if listed or before.search(reading.question[:start]) or after.match(reading.question[end : end + 40]):
             found, last = [*found, mention], end
     return found
+
+
+_BY = re.compile(r"\b(?:with|against|vs\.?|versus|compared (?:to|with))\s+(?:(?:the|our|its|a)\s+)?$", re.IGNORECASE)
+
+
+def _judged_by(bound: Bound, reading: Reading) -> None:
+    """Subtract what the other is judged by, where it alone is named: `does the meter agree with the lab` asks of meter minus lab."""
+    pair = {p.role: p.name for p in bound.spec.params if p.role in ("rating_a", "rating_b")}
+    first, second = (str(bound.params.get(pair.get(role, ""), "")) for role in ("rating_a", "rating_b"))
+    named = sorted((m for m in reading.mentions if not m.level), key=lambda m: -m.strength)
+    places = {name: next((m.first for m in named if m.column == name), -1) for name in (first, second)}
+    judge = {
+        name: at >= 0 and bool(_BY.search(reading.question[: reading.words[at].start])) for name, at in places.items()
+    }
+    if not first or not second or places[first] < 0:
+        return
+    earlier = 0 <= places[second] < places[first]  # as they are named: `POC and lab`
+    if judge[first] or (earlier and not judge[second]):
+        bound.params |= {pair["rating_a"]: second, pair["rating_b"]: first}
 
 
 def _later_first(bound: Bound) -> None:

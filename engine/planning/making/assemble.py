@@ -323,7 +323,10 @@ class Assembler:
             if practice.asked and all(holds(name, Bound(spec), made.reading) for name in practice.only):
                 made.not_answered += left_out(missing([], spec, lacking[0]), made)
             return
-        given = {key: self._value(value, case) for key, value in practice.params.items()}
+        given = {
+            key: self._value(value, case) or _as_answered(value, spec.param(key), case)
+            for key, value in practice.params.items()
+        }
         if any(value in (None, "") and (param := spec.param(key)) and param.required for key, value in given.items()):
             return  # what the answer does without, a step around it is not to find for itself
         bound = bind(spec, made.reading, made.data, given={k: v for k, v in given.items() if v not in (None, "")})
@@ -356,6 +359,16 @@ class Assembler:
             return None
         made.bounds.append(bound)
         return self._add_goal(analysis, bound, made, priority=1)
+
+
+def _as_answered(value: object, param: ParamSpec | None, case: Case) -> object:
+    """Return the limit that the answering step goes by without being told, where a step around it would go by another.
+
+    A figure that colours what changes at least twofold beside a sentence that counts every change gives two numbers for one thing.
+    """
+    own = case.bound.spec.param(value[1:]) if isinstance(value, str) and value.startswith("=") else None
+    limit = own.default if own is not None and own.kind == "number" else None
+    return limit if param is not None and limit != param.default else ""
 
 
 def _require_rows_kept(bound: Bound, made: Making) -> None:
