@@ -52,6 +52,8 @@ _WAYS = (
         "who changed by that much is not counted; have the change made as a new column first, then ask about its rows"),
     Way(rf"\d+(?:[.,]\d+)?{CUT_AFTER.pattern}",
         "rows are not chosen by that number; say it with the name of the column, as in 'age 65 or more'", by_column=False),
+    Way(r"(?:at )?any ?(?:time|point|visit)\b|ever (?=had|have|got|reach|above|over|below|under|a\b)|(?<=had )ever\b|at least once",
+        "rows are counted one by one, not whether it was so at any of the times of one subject"),
     Way(r"quadratic\w*|polynomial\w*|cubic\w*|splines?", _NO_STEP),
     Way(r"propensit\w+|inverse probability|IPTW|IPW|case.?control match\w*|matched? (?:on|by|for) (?=age|sex)", _NO_STEP),
     Way(r"(?:survey|sampling|inverse.variance|analytic) weight\w*", _NO_STEP),
