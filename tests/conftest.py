@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -28,6 +29,17 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(user_cache_path("biodesk", appautho
 
 _WITH_ENGINES = {"api", "agents", "asking", "cli", "e2e", "models", "pages", "planning", "runs", "strategies"}
 _LOCAL = ("127.", "::1", "localhost", "0.0.0.0")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[Any]:
+    """Look for no garbage while tests are collected, and never among what stays: it took two fifths of that time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

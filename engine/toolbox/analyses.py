@@ -70,13 +70,16 @@ class Analysis(Value):
     """The lower, the earlier it is offered."""
     asked_after: str = ""
     """How it is asked after a step that makes something for its tool."""
-    examples: list[str] = []
-    near_misses: list[str] = []
 
     @property
     def name(self) -> str:
         """What it is called in sentences."""
         return self.title or self.id.replace("_", " ")
+
+    @property
+    def examples(self) -> list[str]:
+        """How people word it. Read when asked for: no plan needs them, and they are most of what a field holds."""
+        return [example.plain for example in _own_examples().get(self.id, ())]
 
 
 class ExampleQuestion(NamedTuple):
@@ -135,6 +138,17 @@ def all_examples() -> tuple[ExampleQuestion, ...]:
     return tuple(example for folder in fields() for example, _ in read_examples(folder / "questions.txt"))
 
 
+@functools.cache
+def _own_examples() -> dict[str, list[ExampleQuestion]]:
+    """Return analysis -> the examples that stand under it, without near misses."""
+    found: dict[str, list[ExampleQuestion]] = {}
+    for folder in fields():
+        for example, miss in read_examples(folder / "questions.txt"):
+            if not miss:
+                found.setdefault(example.analysis, []).append(example)
+    return found
+
+
 def chosen_parts(analysis: str) -> list[str]:
     """Return what is chosen for each part of a question, as `compare_groups+correlation`; `ASIDE` leaves one aside."""
     return analysis.split(APART) if analysis else []
@@ -151,16 +165,11 @@ def load_analyses() -> dict[str, Analysis]:
     told = {key: facts for spec in builtin_tools() for key, facts in spec.declares.items()}
     found: dict[str, Analysis] = {}
     for folder in fields():
-        own: dict[str, list[str]] = {}
-        near: dict[str, list[str]] = {}
-        for example, miss in read_examples(folder / "questions.txt"):
-            (near if miss else own).setdefault(example.analysis, []).append(example.plain)
         for key, facts in tomllib.loads((folder / "analyses.toml").read_text(encoding="utf-8")).items():
             if key in found:
                 message = f"Two fields declare the analysis {key!r}: {found[key].field} and {folder.name}"
                 raise ValueError(message)
-            texts = {"examples": own.get(key, []), "near_misses": near.get(key, [])}
-            found[key] = Analysis(id=key, field=folder.name, **facts, **told.get(key, {}), **texts)
+            found[key] = Analysis(id=key, field=folder.name, **facts, **told.get(key, {}))
     return found
 
 

@@ -111,6 +111,15 @@ def test_marks_in_examples_are_closed_and_known():
         assert "{" not in example.plain, example.text
 
 
+def test_what_plans_need_is_loaded_without_the_questions_and_those_are_read_when_asked_for(monkeypatch):
+    own = {text for folder in fields() for text, miss in read_examples(folder / "questions.txt") if not miss}
+    assert {(key, text) for key, one in ANALYSES.items() for text in one.examples} == {
+        (example.analysis, example.plain) for example in own
+    }
+    monkeypatch.delattr("engine.toolbox.analyses.read_examples")
+    assert load_analyses.__wrapped__() == ANALYSES
+
+
 def test_near_misses_ask_for_another_analysis_than_their_place():
     for folder in fields():
         section = ""
