@@ -42,6 +42,12 @@ def pytest_collection() -> Iterator[Any]:
         gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Let what stayed go at the end; libraries complain of what is left."""
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _hang_ups_are_heard() -> None:
     """Let the programs that tests start hear SIGHUP, also where the tests were started with `nohup`."""

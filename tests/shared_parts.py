@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine import bootstrap
 from engine.adapters.process_profiler import ProcessProfiler
 from engine.adapters.process_sandbox import ProcessSandbox
+from engine.knowledge.recognising import Recognising, _names_of
+from engine.knowledge.service import KnowledgeBase
 from engine.ports.sandbox import Sandbox
+from engine.retrieval.indexes.index import ToolIndex
+from engine.retrieval.indexes.kept_index import KeptIndex
+from engine.retrieval.service import ToolFinder
 from engine.settings import Settings
 
 IMPORTED = ("numpy.random", "pandas", "scipy.stats", "matplotlib.pyplot", "statsmodels.api", "sklearn", "lifelines")
@@ -39,9 +45,47 @@ class KeptSandbox(ProcessSandbox):
         super().close()
 
 
+MOST = 12
+"""Things that are kept of what was made last: most workspaces of tests have the same tools and the same graph."""
+_MADE: dict[tuple[str, object], Any] = {}
+
+
+def _made(kind: str, of: object, make: Callable[[], Any]) -> Any:
+    """Return what was made of this before, or make it."""
+    made = _MADE[kind, of] = _MADE.pop((kind, of), None) or make()
+    while len(_MADE) > MOST:
+        _MADE.pop(next(iter(_MADE)), None)
+    return made
+
+
+class SharedRecognising(Recognising):
+    """Takes what another engine made of the very same names; linker and look-up hold no graph and never change."""
+
+    __slots__ = ()
+
+    def _linker_for(self, view: Any, kept: Any) -> Any:
+        made = _made("linker", _names_of(view), partial(super()._linker_for, view, kept))
+        return made._replace(version=view.version)
+
+    def _lookup_for(self, view: Any, kept: Any) -> Any:
+        made = _made("look-up", _names_of(view), partial(super()._lookup_for, view, kept))
+        return made._replace(version=view.version)
+
+
+class SharedIndex(KeptIndex):
+    """Takes the index that another engine made of the very same tools and vectors; it never changes once built."""
+
+    def _index_of(self, entries: Any, tools: Any, methods: Any) -> ToolIndex:
+        told = [entry.model_dump_json() for entry in entries]
+        told += [b"" if one is None else one.tobytes() for one in (tools, methods)]
+        return _made("index", tuple(map(hash, told)), partial(super()._index_of, entries, tools, methods))
+
+
 @contextmanager
 def one_of_each(folder: Path) -> Iterator[None]:
     """Give every engine that is opened meanwhile the same profiler and, by its name, the same embedder.
+
+    What is made of the same tools, and of the same names of entities, is made once, not for each workspace.
 
     Engines below `folder` that ask for no sandbox of their own kind share one, too, whose worker is warm. The others'
     warm workers import no more than that one: a quarter of a minute of a processor for each that is started or killed.
@@ -53,7 +97,21 @@ def one_of_each(folder: Path) -> Iterator[None]:
         usual = settings.sandbox == "auto" and not settings.warm_workers
         return shared if usual and scratch.resolve().is_relative_to(folder.resolve()) else own(settings, scratch)
 
+    open_knowledge, tool_finder = bootstrap.open_knowledge, bootstrap.ToolFinder
+
+    def with_known_names(**given: Any) -> KnowledgeBase:
+        base = open_knowledge(**given)
+        base.recognising.__class__ = SharedRecognising
+        return base
+
+    def with_known_tools(**given: Any) -> ToolFinder:
+        finder = tool_finder(**given)
+        finder._kept.__class__ = SharedIndex
+        return finder
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bootstrap, "open_knowledge", with_known_names)
+        patch.setattr(bootstrap, "ToolFinder", with_known_tools)
         patch.setattr(bootstrap, "make_profiler", lambda: profiler)
         patch.setattr(bootstrap, "make_sandbox", make_sandbox)
         patch.setattr(bootstrap, "PRELOAD", IMPORTED)

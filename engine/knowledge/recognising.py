@@ -63,14 +63,17 @@ class Recognising:
         with self._lookup_lock:
             kept = self._lookup
             if kept is None or kept.version < view.version:
-                names = _names_of(view)
-                made = kept.made if kept is not None and kept.names == names else EntityLookup(view.nodes)
-                kept = self._lookup = _Kept(view.version, names, made)
+                kept = self._lookup = self._lookup_for(view, kept)
             return kept.made
 
     def _linker_for(self, view: GraphView, kept: _Kept[EntityLinker] | None) -> _Kept[EntityLinker]:
         names = _names_of(view)
         made = kept.made if kept is not None and kept.names == names else EntityLinker(view)
+        return _Kept(view.version, names, made)
+
+    def _lookup_for(self, view: GraphView, kept: _Kept[EntityLookup] | None) -> _Kept[EntityLookup]:
+        names = _names_of(view)
+        made = kept.made if kept is not None and kept.names == names else EntityLookup(view.nodes)
         return _Kept(view.version, names, made)
 
     def _renew_linker_soon(self, view: GraphView) -> None:

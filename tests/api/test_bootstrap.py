@@ -48,3 +48,18 @@ def test_threads_end_before_what_they_use_and_the_workspace_is_released_last(tmp
     assert order.index("Errands") < order.index("RunQueue")  # what rewrites summaries
     assert order.index("RunQueue") < order.index("EventLog") < order.index("ProcessSandbox") < warming
     assert order[-3:] == ["DuckRunStore", "Database", "Workspace"]
+
+
+def test_engines_of_tests_share_what_is_made_of_the_same_tools_and_names(open_engine: Any, tmp_path: Path) -> None:
+    first, second = (open_engine(tmp_path / name, embedding_model="none") for name in ("first", "second"))
+    parts = [engine._parts for engine in (first, second)]
+    linkers = [part.knowledge.recognising.linker() for part in parts]
+    lookups = [part.knowledge.recognising.lookup() for part in parts]
+    indexes = [part.finder._kept.newest().index for part in parts]
+    assert linkers[0] is linkers[1]
+    assert lookups[0] is lookups[1]
+    assert indexes[0] is indexes[1]
+    (tmp_path / "more.jsonl").write_text('{"name": "otter_counter", "description": "counts otters"}\n')
+    second.catalogue.import_catalogue("jsonl", tmp_path / "more.jsonl")
+    assert parts[0].finder._kept.newest().index is indexes[0]
+    assert parts[1].finder._kept.newest().index is not indexes[0]

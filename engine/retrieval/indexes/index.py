@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -149,7 +150,7 @@ class ToolIndex:
         texts = SearchIndex(_FIELDS)
         texts.add(_document(entry) for entry in entries)
         matrix = None if vectors is None else np.ascontiguousarray(vectors, dtype=np.float32)
-        methods = _method_index(load_methods(), entries, None if vectors is None else method_vectors)
+        methods = _method_index(entries, None if vectors is None else method_vectors)
         return cls(list(entries), texts, matrix, methods)
 
     def __len__(self) -> int:
@@ -267,36 +268,44 @@ def _document(entry: CatalogueEntry) -> Document:
     return Document(id=entry.name, words=fields, owner=entry.catalogue, kind="tool")
 
 
-def _method_index(
-    methods: Sequence[Operation],
-    entries: Sequence[CatalogueEntry],
-    vectors: np.ndarray | None,
-) -> MethodIndex:
-    documents = [
-        {
+class _Words(NamedTuple):
+    """What is said of methods; the same for all tools."""
+
+    methods: SearchIndex
+    synonyms: Sequence[frozenset[str]]
+    elsewhere: SearchIndex
+
+
+@cache
+def _method_words() -> _Words:
+    documents = {
+        method.operation: {
             "operation": words(method.operation),
             "synonyms": words(" ; ".join(method.synonyms)),
             "programs": words(" ; ".join(method.programs)),
             "phrases": words(" ; ".join(method.phrases)),
         }
-        for method in methods
-    ]
+        for method in load_methods()
+    }
     found = SearchIndex(_METHOD_FIELDS)
-    found.add(
-        Document(id=method.operation, words=document) for method, document in zip(methods, documents, strict=True)
-    )
+    found.add(Document(id=operation, words=document) for operation, document in documents.items())
     aside = SearchIndex({"text": FieldWeight(weight=1.0, length=0.5)})
     aside.add(Document(id=text, words={"text": words(text)}) for text in elsewhere())
-    named = _rows_by_name(entries)
+    synonyms = [frozenset([*document["operation"], *document["synonyms"]]) for document in documents.values()]
+    return _Words(found, synonyms, aside)
+
+
+def _method_index(entries: Sequence[CatalogueEntry], vectors: np.ndarray | None) -> MethodIndex:
+    methods, said, named = load_methods(), _method_words(), _rows_by_name(entries)
     starts = np.cumsum([0, *(1 + len(method.phrases) for method in methods)])
     return MethodIndex(
         methods=methods,
-        words=found,
-        synonyms=[frozenset([*document["operation"], *document["synonyms"]]) for document in documents],
+        words=said.methods,
+        synonyms=said.synonyms,
         tools=[_tools_of(method, named) for method in methods],
         vectors=vectors,
         starts=starts,
-        elsewhere=aside,
+        elsewhere=said.elsewhere,
         places={method.operation: place for place, method in enumerate(methods)},
     )
 

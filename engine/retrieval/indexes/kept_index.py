@@ -113,12 +113,17 @@ class KeptIndex:
         """Put an index in use; the lock is held. `old` has the same entries: without vectors its words are kept."""
         index = old.index if old is not None and vectors.tools is None else None
         if index is None:
-            index = ToolIndex.build(entries, vectors.tools, vectors.methods)
+            index = self._index_of(entries, vectors.tools, vectors.methods)
             if self._built is not None:
                 # There is one to search with meanwhile, so the first question to this one need not wait for anything.
                 index.prepare()
         self._built = BuiltIndex(index, self._edition, vectors.why_not, vectors.retry_at)
         return self._built
+
+    def _index_of(
+        self, entries: Sequence[CatalogueEntry], tools: np.ndarray | None, methods: np.ndarray | None
+    ) -> ToolIndex:
+        return ToolIndex.build(entries, tools, methods)
 
     def _vectors(self, entries: Sequence[CatalogueEntry]) -> _Vectors:
         """Return vectors; when many are missing none, and they are made beside the searches."""
