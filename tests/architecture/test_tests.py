@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -61,3 +62,8 @@ def test_patches_and_sleeps_are_seen_in_every_form() -> None:
     )
     assert list(called(written, PATCHES)) == [1, 2, 3, 4, 5]
     assert list(called(written, SLEEPS)) == [8, 9, 10]
+
+
+def test_garbage_is_looked_for_in_tests_but_not_among_what_was_collected() -> None:
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 10_000

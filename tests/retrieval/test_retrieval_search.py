@@ -233,6 +233,12 @@ def test_vectors_must_fit_the_texts() -> None:
         ToolIndex.build(ENTRIES, np.zeros((10, 4), np.float32), np.zeros((2, 4), np.float32))
 
 
+def test_words_of_methods_are_indexed_once_whatever_the_tools() -> None:
+    one, other = ToolIndex.build(ENTRIES, None).methods, ToolIndex.build(ENTRIES[:3], None).methods
+    assert one.words is other.words
+    assert one.elsewhere is other.elsewhere
+
+
 def test_an_empty_catalogue_says_what_to_do() -> None:
     found = retriever([]).search("anything")
     assert found.tools == []
