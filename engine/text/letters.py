@@ -1,4 +1,4 @@
-"""Letters in one form: lower case, accents off, Greek spelt out, British spelling as American."""
+"""Letters in one form: lower case, accents off, Greek spelt out, British spelling as American, arrows as words."""
 
 from __future__ import annotations
 
@@ -16,6 +16,19 @@ GREEK = dict(
 """Greek letter in lower case -> its name."""
 _SPELT = str.maketrans(GREEK)
 _MICRO = str.maketrans(GREEK | {"μ": "u"})
+_SIGNS = tuple(
+    (re.compile(sign), word)
+    for sign, word in (
+        (r"↛|⇏|-/-?>", " does not induce "),
+        (r"<[-–—]+>|[↔⟷⇔]", " interacts with "),
+        (r"[-–—]+\s?\||[⊣⊥┤]", " inhibits "),
+        (r"[-–—=]+>|[→⟶⇒➔➝]", " induces "),
+        (r"<[-–—]+(?!\s*\d)|[←⟵⇐]", " induced by "),
+        ("[↑⇑▲]+", " up "),
+        ("[↓⇓▼]+", " down "),
+    )
+)
+"""Signs of notes -> the words that they stand for: `A → B`, `A --| B`, `B ↑`."""
 
 
 def without_accents(text: str) -> str:
@@ -46,3 +59,10 @@ def american(word: str) -> str:
     if word.endswith(("our", "ours")) and len(word) > 5:
         word = word.replace("our", "or")
     return re.sub(r"([iy])s(e|ed|es|er|ers|ing|ation|ations)$", r"\1z\2", word)
+
+
+def signs_spelt(text: str) -> str:
+    """Return the text with arrows in words; its length may change, and a number below zero stays one (`r <-0.3`)."""
+    for sign, word in _SIGNS:
+        text = sign.sub(word, text)
+    return text

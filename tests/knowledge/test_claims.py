@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.domain.knowledge import EdgeType, NodeType
 from engine.knowledge.claims.clauses import SentenceParts
-from engine.knowledge.claims.features import FIRST, SECOND, relation_features, tokens_of
+from engine.knowledge.claims.features import FIRST, SECOND, relation_features, tokens_of, without_litotes
 from engine.knowledge.claims.model import FILE, model
 from engine.knowledge.claims.relations import possible, sense_of
 from engine.knowledge.claims.statements import Read, Statement, read_text
@@ -79,6 +79,12 @@ def test_a_plain_sentence_says_who_does_what_to_whom(text: str, expected: list[s
         "If simvastatin inhibited HMGCR, we would see it.",
         "We hypothesise that TP53 regulates EGFR.",
         "Patients with hypertension or obesity were excluded.",
+        "Hypothesis: TP53 lowers EGFR.",
+        "Aim 2: effect of metformin on lung cancer.",
+        "To do - metformin → TNF ↓",
+        "TNF → IL6 ?",
+        "Whether metformin acts on EGFR is not understood.",
+        "Simvastatin vs pravastatin in hypertension, n = 40.",
     ],
 )
 def test_what_asserts_nothing_is_no_claim_and_the_reader_is_told_why(text: str) -> None:
@@ -137,10 +143,53 @@ def test_lists_clauses_and_pronouns(text: str, expected: list[str]) -> None:
         ("Simvastatin raises and metformin lowers EGFR.",
          ["Simvastatin upregulates EGFR", "Metformin downregulates EGFR"]),
         ("Simvastatin: EGFR up, TNF down.", ["Simvastatin upregulates EGFR", "Simvastatin downregulates TNF"]),
+        ("Is metformin of help in hypertension? In our hands, yes.", ["Metformin treats hypertension"]),
+        ("Does metformin treat hypertension? It does not.", ["Metformin not treats hypertension"]),
+        ("Metformin treats not hypertension but type 2 diabetes mellitus.",
+         ["Metformin not treats hypertension", "Metformin treats type 2 diabetes mellitus"]),
+        ("Simvastatin inhibits HMGCR without any effect on EGFR.",
+         ["Simvastatin inhibits HMGCR", "Simvastatin not inhibits EGFR"]),
+        ("EGFR interacts with GRB2 without TP53.", ["EGFR interacts_with GRB2"]),
+        ("Simvastatin inhibits HMGCR, and EGFR was used as a control.", ["Simvastatin inhibits HMGCR"]),
+        ("Metformin treats type 2 diabetes mellitus; its role in obesity is unknown.",
+         ["Metformin treats type 2 diabetes mellitus"]),
+        ("Metformin treats type 2 diabetes mellitus, but whether it helps in obesity is unknown.",
+         ["Metformin treats type 2 diabetes mellitus"]),
+        ("Jaundice came from the metformin rather than from aspirin.",
+         ["Metformin causes Jaundice", "Acetylsalicylic acid not causes Jaundice"]),
     ],
 )  # fmt: skip
 def test_verdicts_answers_double_denials_and_shared_subjects(text: str, expected: list[str]) -> None:
     assert short(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("TNF → IL6", ["TNF activates IL6"]),
+        ("IL6 <- TNF", ["TNF activates IL6"]),
+        ("TNF --| IL6", ["TNF inhibits IL6"]),
+        ("TNF → IL6 ↓", ["TNF inhibits IL6"]),
+        ("TNF ↛ IL6", ["TNF not activates IL6"]),
+        ("Metformin: TNF ↓", ["Metformin downregulates TNF"]),
+        ("IL6 ↑ in breast cancer.", ["breast cancer upregulates IL6"]),
+        ("EGFR ↔ GRB2", ["EGFR interacts_with GRB2"]),
+        ("Simvastatin → jaundice (2 pts)", ["Simvastatin causes Jaundice"]),
+        ("Simvastatin: EGFR ↑, TNF ↓.", ["Simvastatin upregulates EGFR", "Simvastatin downregulates TNF"]),
+    ],
+)  # fmt: skip
+def test_signs_of_notes_are_words(text: str, expected: list[str]) -> None:
+    assert short(text) == expected
+
+
+def test_what_is_not_without_is_with() -> None:
+    assert without_litotes(tokens_of("it is not without effect")) == tokens_of("it is with effect")
+    assert without_litotes(tokens_of("not so, without effect")) == tokens_of("not so, without effect")
+
+
+def test_a_number_below_a_limit_is_no_arrow() -> None:
+    assert tokens_of("r <-0.3") == tokens_of("r 0.3")
+    assert "inhibit" not in tokens_of("a | b - c")
 
 
 def test_a_denied_change_without_a_direction_denies_both() -> None:

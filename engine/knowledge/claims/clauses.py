@@ -22,7 +22,9 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words.split())
 
 
-_LIST = _stems("and or as well both either neither nor but not the plus also human rather than instead of") | {*",()"}
+_LIST = _stems("and or as well both either neither nor but not the plus also human rather than instead of from") | {
+    *",()"
+}
 _JOINS = _stems("and or nor plus than well of not")
 _TURNS = _stems("not nor rather instead")
 _SEAMS = _stems("and but while whereas although though yet however because since so") | {*";:"}
@@ -33,7 +35,7 @@ _PRONOUNS = _stems("it they")
 _VERBS = _stems("is are was were has have does do did can")
 """Words that begin a clause without a subject where they follow a comma."""
 _NO_PREDICATE = _stems(
-    "the a an and but in of human gene protein its their both for by with to on at drug expression"
+    "the a an and but in of human gene protein its their both for by with without to on at drug expression"
 ) | {*",()"}
 _POINTERS = _PRONOUNS | _RELATIVE | _stems("this these that also the same drug gene compound agent disease")
 _SETTING = _stems("in within under among during by with upon after on at for")
@@ -46,6 +48,7 @@ _VERDICT = re.compile(
 """Yes or no after an entity: `A (yes), B (no)`."""
 _BRACKETS = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
 """What stands in brackets without an entity, which says nothing of the others."""
+_WITHOUT = re.compile(r",?\s+without\b")
 _SAME_SUBJECT = 0.15
 """How much likelier than another the subject of the clause before is that of one that leaves its own out."""
 _REACH = 5
@@ -88,6 +91,7 @@ class SentenceParts:
                 self._refused |= {k - 1} if any(verdict.groups()) else set()
                 rest = texts[k][verdict.end() :]
                 texts[k] = rest if rest.strip(" ,;") else " and "  # entities that only verdicts part are a list
+        texts[2:-1] = [_WITHOUT.sub(", without", gap) for gap in texts[2:-1]]  # a clause of its own, as after `and`
         self.gaps = [tokens_of(_BRACKETS.sub(" ", gap)) for gap in texts]
         self.groups = list(self._grouped(mentions))
         self.in_order = "respect" in self.gaps[-1]
@@ -99,7 +103,15 @@ class SentenceParts:
         """Yield the entities as lists; commas alone join no two of them."""
         runs: list[list[int]] = []
         for number, mention in enumerate(mentions):
-            if number and _in_list(self.gaps[number], mentions[number - 1], mention):
+            before, gap, after = mentions[number - 1], self.gaps[number], self.gaps[number + 1]
+            corrected = number and gap[-1:] == ["but"] and self.gaps[number - 1][-1:] == ["not"]
+            if corrected and _in_list([*gap, "and"], before, mention):  # `not A but B`
+                self.gaps[number - 1].pop()
+                gap.append("and")
+                self._refused.add(number - 1)
+            # `A inhibits B, and C was measured`
+            clause = number > 1 and gap == [",", "and"] and runs[-1] == [number - 1] and bool(_VERBS & set(after[:1]))
+            if number and not clause and _in_list(gap, before, mention):
                 runs[-1].append(number)
             else:
                 runs.append([number])
@@ -144,7 +156,8 @@ class SentenceParts:
             rest = rest[1:]
         nearest = i == k - 1 if relative else i == 0 or bool(_seam(self.between[i]))
         frame = pre if i == 0 and ("and" in gap or _CONDITIONS.intersection(pre[:1])) else []
-        return [*frame, FIRST, *rest, SECOND, *post], (k,), _SAME_SUBJECT * nearest
+        subject = ["the", rest[1], "of", FIRST] if rest[:1] == ["its"] else [FIRST, *rest[:2]]
+        return [*frame, *subject, *rest[2:], SECOND, *post], (k,), _SAME_SUBJECT * nearest
 
     def _pointing_back(self, k: int) -> list[str]:
         """Return the words of `... whereas B is low in it`, or none."""
@@ -228,8 +241,8 @@ def _seam(gap: list[str]) -> int:
     for place in range(len(gap) - 1, -1, -1):
         if gap[place] in _SEAMS | _RELATIVE:
             return place + 1
-        if place and (
-            (gap[place] in _VERBS and gap[place - 1] == ",") or (gap[place] in _PRONOUNS and "," in gap[:place])
-        ):
+        if place and gap[place] in _PRONOUNS and "," in gap[:place]:
+            return place - (gap[place - 1] in _CONDITIONS)
+        if place and gap[place] in {*_VERBS, "without"} and gap[place - 1] == ",":
             return place
     return 0

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
-from engine.text.letters import plain
+from engine.text.letters import plain, signs_spelt
 from engine.text.stems import stem
 
 FIRST, SECOND, OTHER = "@1", "@2", "@x"
@@ -25,13 +25,14 @@ _JOINED = re.compile(rf"({_PREFIXES})({_HEADS})")
 _HYPHEN = re.compile(rf"\b({_PREFIXES})-(?={_HEADS}|regul|modul)")
 _SAME_PREFIX = {"over": "up", "hyper": "up", "under": "down", "hypo": "down"}
 _LOSS = frozenset(map(stem, "loss deletion depletion knockdown knockout silencing absence lack ablation".split()))
+_TURNS = frozenset(map(stem, "not nor never few nobody none hardly".split()))
 _NEAR = 14
 """Tokens before the first and after the second entity that count."""
 
 
 def tokens_of(text: str) -> list[str]:
     """Return the tokens of a masked text: stems, masks, and the signs that part clauses."""
-    text = plain(text).replace("n't", " not ").replace("n’t", " not ").replace("cannot", "can not")
+    text = plain(signs_spelt(text)).replace("n't", " not ").replace("n’t", " not ").replace("cannot", "can not")
     return [part for word in _TOKEN.findall(_HYPHEN.sub(r"\1", text)) for part in _parts(word)]
 
 
@@ -52,6 +53,13 @@ def without_loss(tokens: Sequence[str], *families: str) -> tuple[list[str], str]
         if lost and tokens[at + 1 : at + 2] not in (["by"], ["in"]):
             return [*tokens[: at - 2], *tokens[at:]], mask
     return list(tokens), ""
+
+
+def without_litotes(tokens: Sequence[str]) -> list[str]:
+    """Return a clause with what `not without` says in plain words."""
+    at = tokens.index("without") if "without" in tokens else 0
+    turns = [k for k in range(at) if tokens[k] in _TURNS and "," not in tokens[k:at]]
+    return [*tokens[: turns[0]], *tokens[turns[0] + 1 : at], "with", *tokens[at + 1 :]] if turns else list(tokens)
 
 
 @cache

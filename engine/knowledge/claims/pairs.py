@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.domain.knowledge import EdgeType, Mention, NodeType
 from engine.knowledge.claims.clauses import Clause, SentenceParts
-from engine.knowledge.claims.features import FIRST, SECOND, no_change, without_loss
+from engine.knowledge.claims.features import FIRST, SECOND, no_change, without_litotes, without_loss
 from engine.knowledge.claims.model import STANCES, RelationReading, model
 from engine.knowledge.claims.relations import Sense, family, kinds_of, sense_of
 from engine.text.stems import stem
@@ -68,7 +68,8 @@ def pairs_of(parts: SentenceParts, mentions: Sequence[Mention]) -> tuple[list[Pa
 def _read(clause: Clause, mentions: Sequence[Mention]) -> Pair | None:
     """Return the likeliest reading over the types that the names of both may be of, or None for no relation at all."""
     one, two = mentions[clause.first.members[0]], mentions[clause.second.members[0]]
-    found = list(_readings(clause, one, two))
+    words = without_litotes(clause.tokens)
+    found = list(_readings(words, one, two))
     if not found:
         return None
     related, kinds, readings = max(found, key=lambda reading: reading[0])
@@ -81,7 +82,7 @@ def _read(clause: Clause, mentions: Sequence[Mention]) -> Pair | None:
     if family(kinds[0]) != family(kinds[1]) and "process" in map(family, kinds) and related < _LEAST_PROCESS:
         return None
     also = [r.relation for r in readings[1:] if r.subject == top.subject and r.p > _AS_WELL * top.p]
-    tokens, _ = without_loss(clause.tokens, *map(family, kinds))
+    tokens, _ = without_loss(words, *map(family, kinds))
     stances = _stance(tokens)
     denied = stances["denied"] > stances["asserted"]
     subject, object_ = kinds[::-1] if second_acts else kinds
@@ -104,13 +105,13 @@ def _stance(tokens: list[str]) -> dict[str, float]:
 
 
 def _readings(
-    clause: Clause, one: Mention, two: Mention
+    words: Sequence[str], one: Mention, two: Mention
 ) -> Iterator[tuple[float, tuple[NodeType, NodeType], list[RelationReading]]]:
     """Yield how likely the two are related when taken as of two types, the types, and relations, likeliest first."""
     unlikely = _EVERYDAY * (min(one.score, two.score) < _EVERYDAY_SCORE)
     for a in _roles(one, two):
         for b in _roles(two, one):
-            readings = model().relation(clause.tokens, a, b)
+            readings = model().relation(words, a, b)
             if readings:
                 rank = kinds_of(one).index(a) + kinds_of(two).index(b)
                 yield sum(r.p for r in readings) - _LESS_LIKELY * rank - unlikely, (a, b), readings

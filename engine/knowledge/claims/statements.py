@@ -29,9 +29,20 @@ _OPEN = "It leaves open whether they are related: a question, a plan, a conditio
 _BESIDE = "It names them and states no relation between them."
 _IT = re.compile(r"\b(?:it|them|this|that)\b", re.IGNORECASE)
 _ASKS = re.compile(r"(?:do|does|did|is|are|was|were|can|has|have)\s+", re.IGNORECASE)
-_ANSWER = re.compile(r"(?:yes|(no))\b(?:,?\s+(?:it|they)\s+\w+(?:n't|\s+not)?)?\W*$", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"(?:(?:in|by|for)(?:\s+\w+){1,3},\s+)?(?:(?:yes|(no))\b(?:,?\s+(?:it|they)\s+\w+(?:n't|\s+not)?)?|"
+    r"(?:it|they)\s+(?:do|does|did|is|are|was|were|can|has|have)(n't|\s+not)?)\W*$",
+    re.IGNORECASE,
+)
 _SHORT = 9
 """Words of a line on a label: `Indication: gout.`"""
+_SUPPOSED = re.compile(
+    r"\W*(?:(?:the|our|main|primary|secondary|specific|working|null|open|research|study)\s+)*"
+    r"(?:aims?|objectives?|goals?|purpose|hypothes[ie]s|questions?|plans?|ideas?|to[ -]?do|next(?:\s+steps?)?)\b"
+    r"(?:\s+\(?\w{1,2}\)?)?\s*(?:[:–—]|-\s)|whether\b(?!.*(?:[,;:]|\bor not\b))|whether,",
+    re.IGNORECASE,
+)
+"""What heads a line that is planned, asked or supposed: `Aim 2: A in B`, `Whether A treats B is not known`."""
 _UNLIKE = re.compile(r"\b(?:unlike|in\s+contrast\s+(?:to|with)|contrary\s+to)\s+(?:the\s+)?$", re.IGNORECASE)
 
 
@@ -92,7 +103,7 @@ def _answered(before: Read, read: Read) -> Read:
     told = Sentence(f"{asked.text[asks.end() : -1]}.", asked.start + asks.end(), asked.end)
     whole = Sentence(f"{asked.text} {read.sentence.text}", asked.start, read.sentence.end)
     made = read_sentence(told, before.mentions).statements
-    made = [replace(s, text=whole.text, negated=s.negated != bool(answer[1])) for s in made]
+    made = [replace(s, text=whole.text, negated=s.negated != bool(answer[1] or answer[2])) for s in made]
     return Read(whole, made, before.mentions, "" if made else before.open)
 
 
@@ -108,8 +119,8 @@ def read_sentence(sentence: Sentence, mentions: Sequence[Mention], previous: Men
     named = meant(sentence, mentions)[:_MOST_MENTIONS]
     text, start = sentence.text, sentence.start
     found = _with_subject(sentence, named, previous) if previous is not None and named else named
-    if len(found) < 2:
-        return Read(sentence, [], named)
+    if len(found) < 2 or _SUPPOSED.match(text):
+        return Read(sentence, [], named, _OPEN if len(found) > 1 else "")
     apart = _set_apart(text, found, start) if len(found) > 2 else None
     rest = [m for m in found if m is not apart]
     parts = SentenceParts(text, rest, start)
