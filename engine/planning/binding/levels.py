@@ -56,7 +56,11 @@ def _as_left(column: ColumnProfile, reading: Reading) -> ColumnProfile:
     """Return a column without the levels whose rows are left out: of +, - and invalid, + and - are two states."""
     out = {v for r in reading.restrictions if r.column == column.name and r.op == "not in" for v in r.values}
     levels = {level: rows for level, rows in column.levels.items() if level not in out}
-    return column.model_copy(update={"levels": levels, "order": [v for v in column.order if v in levels]}) if out else column
+    return (
+        column.model_copy(update={"levels": levels, "order": [v for v in column.order if v in levels]})
+        if out
+        else column
+    )
 
 
 def _only_crossed(bound: Bound, param: ParamSpec, reading: Reading, column: ColumnProfile) -> bool:

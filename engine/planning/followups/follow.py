@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from engine.domain.plan import TaskDag, TaskNode, listed, texts_of
 from engine.errors import PlanError
+from engine.planning.choosing.ways import is_about, ways_said
 from engine.planning.followups.anew import Try, compared_anew, other_form, whole_again
 from engine.planning.followups.changes import let_go, other_side, rows_said, settings_of
 from engine.planning.followups.onward import coming_next, holding
@@ -38,7 +39,6 @@ from engine.planning.followups.words import (
 )
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.reading.settings import settings_said
-from engine.planning.reading.ways import is_about, ways_said
 from engine.planning.tables.sheets import Data
 from engine.toolbox.registry import ToolRegistry
 

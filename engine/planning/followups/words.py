@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from engine.domain.toolspec import ToolSpec
 from engine.planning.choosing.choose import model
 from engine.planning.choosing.score import Candidate
+from engine.planning.choosing.ways import ways_said
 from engine.planning.reading.reading import Reading
-from engine.planning.reading.ways import ways_said
 from engine.text.stopwords import STOP
 
 _LEAD = (

@@ -15,10 +15,10 @@ from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.coverage import doubts, leaves_what_is_asked, not_held, things, unexplained
 from engine.planning.choosing.goals import CLEAR, HEARD, LEAST, LIKELY, barely_meant
 from engine.planning.choosing.score import Candidate
+from engine.planning.choosing.ways import not_done
 from engine.planning.making.assemble import Making
 from engine.planning.naming.hints import names_only_whom
 from engine.planning.reading.settings import cut_by_setting
-from engine.planning.reading.ways import not_done
 from engine.planning.tables.sheets import EVERY_ROW, is_id
 from engine.planning.telling.lacking import why_not
 from engine.planning.telling.refusals import alternatives_of, did_you_mean, says, too_little

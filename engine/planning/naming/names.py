@@ -183,7 +183,9 @@ def _by_parts(words: Sequence[str], parts: Sequence[str], weights: Sequence[floa
     told = [part for part, best in zip(parts, hits, strict=True) if best]
     if told and len(parts) > 1 and all(len(part) == 1 for part in told):
         # `how many` is not `plaque_n`, but potassium is `K_V0`.
-        symbol = len(words) == 1 and len(words[0]) > 5 and told == [parts[0]] and not parts[0].isdigit() and parts[0] != "n"
+        symbol = (
+            len(words) == 1 and len(words[0]) > 5 and told == [parts[0]] and not parts[0].isdigit() and parts[0] != "n"
+        )
         return SYMBOL if symbol and same_meaning(words[0], parts[0]) else 0.0
     unused = [word for at, word in enumerate(words) if at not in used]
     if 0 not in used or len(words) - 1 not in used or any(word not in STOP for word in unused):
