@@ -176,7 +176,9 @@ def _check_button(engine: Engine, finding: Any, artifact: Any, key: str) -> None
 
 
 def _tables(engine: Engine, report: Any, run_id: str) -> None:
-    told = [finding.artifact for finding in report.findings]  # the answer's first: the choice opens on its table
+    # The answer's first: the choice opens on its table.
+    told = [table.name for answer in report.answers for table in answer.tables]
+    told += [finding.artifact for finding in report.findings]
     names = [artifact.name for artifact in report.tables]
     names = list(dict.fromkeys([*(name for name in told if name in names), *names]))
     chosen = st.selectbox("Table", names, key=f"table_choice_{run_id}", label_visibility="collapsed")

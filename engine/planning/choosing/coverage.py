@@ -21,6 +21,7 @@ from engine.planning.tables.sheets import Data
 from engine.text.names import name_parts
 from engine.text.stems import stem
 from engine.text.stopwords import STOP
+from engine.text.times import time_unit
 from engine.text.tokens import tokens
 
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
@@ -48,6 +49,10 @@ def unexplained(
         spec = bound.spec
         known |= {token.stem for text in (spec.title, spec.description, *spec.keywords) for token in tokens(text)}
     left, explained = list[int](), _in_other_words(reading) | _done_next(reading)
+    if any(bound.sheet is not None and {*bound.columns()} & {*bound.sheet.structure.times} for bound in bounds):
+        explained |= {
+            at for at, word in enumerate(reading.words) if time_unit(word.text)
+        }  # `over the 12 weeks` of `Woche`
     for at, token in enumerate(reading.words):
         if at in reading.used or at in explained or (token.number is not None and not _loose(reading, at)):
             continue

@@ -54,6 +54,9 @@ _WAYS = (
         "rows are not chosen by that number; say it with the name of the column, as in 'age 65 or more'", by_column=False),
     Way(r"(?:at )?any ?(?:time|point|visit)\b|ever (?=had|have|got|reach|above|over|below|under|a\b)|(?<=had )ever\b|at least once",
         "rows are counted one by one, not whether it was so at any of the times of one subject"),
+    Way(r"(?:(?:not |no )?(?:more|less) than|above|below|under|exceeding|at least|at most)\s+\d+(?:[.,]\d+)?(?![\d.,]*\s*-?\s*(?:fold\b|times\b|x\b|"
+        r"days?\b|weeks?\b|months?\b|years?\b|hours?\b|h\b|min\b|groups?\b|levels?\b))",
+        "rows are not chosen by that number; say it with the name of the column, as in 'age above 65'", by_column=False),
     Way(r"quadratic\w*|polynomial\w*|cubic\w*|splines?", _NO_STEP),
     Way(r"propensit\w+|inverse probability|IPTW|IPW|case.?control match\w*|matched? (?:on|by|for) (?=age|sex)", _NO_STEP),
     Way(r"(?:survey|sampling|inverse.variance|analytic) weight\w*", _NO_STEP),
@@ -92,7 +95,9 @@ def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
             or (" = " in value and (kind != "number" or value.partition(" = ")[0] in own))
             for kind, value, _ in taken
         )
+        cut = any(row.op not in ("in", "not in") and said.start() < reading.words[row.last].end
+                  and reading.words[row.first].start < said.end() for row in reading.restrictions)  # fmt: skip
         left = way.of_rows and any(row.op == "not in" for row in reading.restrictions)
-        if not settled and not is_about(way, steps) and not left:
+        if not settled and not cut and not is_about(way, steps) and not left:
             lines.append(f"{said.group().strip()!r}: {way.says}.")
     return lines

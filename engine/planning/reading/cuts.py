@@ -102,7 +102,7 @@ def _before_column(coded: Coded) -> Iterator[Restriction]:
     text, column = coded.numbers, r"(?P<c><c\d+>)"
     for match in re.finditer(rf"\bwithin\s+(?:the\s+)?(?:first\s+)?{_NUMBER}\s*(?:(?!<)\w+\s+)?(?:of\s+|from\s+|since\s+|after\s+)?{column}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, "<=", match["n"])
-    for match in re.finditer(rf"(?P<w>\b(?:{_SIZES})|(?<=\s)[<>≤≥]=?)\s*{_NUMBER}\s*(?:%|[A-Za-zµμ%]+(?:/[A-Za-z0-9.]+)?)?\s+(?:of\s+)?{column}", text, re.IGNORECASE):  # fmt: skip
+    for match in re.finditer(rf"(?P<w>\b(?:{_SIZES})|(?<=\s)[<>≤≥]=?)\s*{_NUMBER}\s*(?:%|[A-Za-zµμ%]+(?:/[A-Za-z0-9.]+)?)?\s+(?:(?:of|in)\s+)?{column}", text, re.IGNORECASE):  # fmt: skip
         if not re.search(
             r"<c\d+>(?:\s+\w+)?\s*$", text[: match.start()]
         ):  # of `age over 60 sex` the number is the age's
