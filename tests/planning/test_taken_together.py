@@ -320,3 +320,37 @@ def test_what_is_judged_by_another_is_subtracted_from(planner, tmp_path, questio
     frame.to_csv(tmp_path / "glucose.csv", index=False)
     _, found = steps(planner, profile_files([tmp_path / "glucose.csv"]), question)
     assert found[-1][1]["first"] == f"{first} (mmol/l)"
+
+
+def test_with_and_without_are_both_meant(planner, tmp_path):
+    """`with and without KX11` had left out what is with it."""
+    rows = [
+        (inhibitor, s, round(8 * s / (km + s), 3))
+        for inhibitor, km in (("none", 42), ("KX11", 95))
+        for s in (5, 10, 20, 40, 80, 160, 320)
+        for _ in range(3)
+    ]
+    pd.DataFrame(rows, columns=["inhibitor", "S_uM", "v0_nmol_min"]).to_csv(tmp_path / "kinetics.csv", index=False)
+    _, found = steps(planner, profile_files([tmp_path / "kinetics.csv"]), "Km and Vmax with and without KX11?")
+    assert [(tool, params["group"]) for tool, params in found] == [("enzyme_kinetics", "inhibitor")]
+
+
+def test_a_letter_of_a_name_before_its_number_and_each_behind_a_measure(planner, tmp_path):
+    frame = pd.DataFrame({"bloque": np.repeat([1, 2, 3, 4], 24), "variedad": ["Klein", "Baguette", "Buck", "Nidera", "ACA", "Sursem"] * 16,
+                          "dosis_N": [0] * 6 + [60] * 6 + [120] * 6 + [180] * 6 + ([0] * 6 + [60] * 6 + [120] * 6 + [180] * 6) * 3})  # fmt: skip
+    frame["altura_cm"] = RNG.normal(84, 5, len(frame)).round(1)
+    frame.to_csv(tmp_path / "trigo.csv", index=False)
+    question = "give mean and SD of altura each variedad only at N 120"
+    _, found = steps(planner, profile_files([tmp_path / "trigo.csv"]), question)
+    assert found[0][1]["condition"] == "`dosis_N` in [120]"
+    assert (found[-1][1]["columns"], found[-1][1]["group_by"]) == (["altura_cm"], "variedad")
+
+
+def test_curves_beside_an_adjusted_model_are_of_what_is_asked(planner, tmp_path):
+    frame = pd.DataFrame({"pid": range(200), "mo": RNG.exponential(20, 200).round(1) + 0.5, "dead": RNG.integers(0, 2, 200),
+                          "tx": ["surgery only", "surgery+chemo"] * 100, "age": RNG.integers(40, 80, 200), "stage": ["I", "II", "III", "IV"] * 50})  # fmt: skip
+    frame.to_csv(tmp_path / "cohort.csv", index=False)
+    question = "Cox regression: do patients with surgery+chemo live longer, adjusted for age and stage?"
+    _, found = steps(planner, profile_files([tmp_path / "cohort.csv"]), question)
+    assert {params["group"] for tool, params in found if tool in ("kaplan_meier", "log_rank")} <= {"tx"}
+    assert next(params["adjusted"] for tool, params in found if tool == "cox_regression") == ["age", "stage"]

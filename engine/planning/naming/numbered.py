@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from engine.data.structure.scales import date_like
 from engine.domain.profile import ColumnProfile
@@ -25,7 +26,7 @@ def numbered_mentions(
     """
     by_name = {column.name: column for column in columns}
     heads = {m.first for m in named if not m.level and m.strength >= SURE}
-    ends = [*_ends(words, by_name, named, text), *_starts(words, columns, text)]
+    ends = [*_ends(words, by_name, named, text), *_starts(words, columns, text), *_lettered(words, columns, text)]
     found = [*_before(words, by_name, named, text), *_runs(words, columns, heads), *_measured(words, columns)]
     found = [m for m in found if not any(e.first <= m.first <= e.last for e in ends)]
     found += [*ends, *_at_a_time(words, columns), *_in_a_year(words, columns, text)]
@@ -214,6 +215,19 @@ def _starts(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str)
             levels = sorted(able[0].levels, key=lambda level: as_number(level) or 0.0)
             level = levels[-1] if part == "last" else levels[0]
             found.append(ColumnMention(able[0].name, level, at[0], at[-1], 0.85))
+    return found
+
+
+def _lettered(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
+    """Return `at N 120` as that level of the only column that has the letter in its name and the number among its levels: `dose_N`."""
+    found: list[ColumnMention] = []
+    for at, (letter, number) in enumerate(pairwise(words)):
+        written = text[letter.start : letter.end]
+        if len(written) != 1 or not written.isupper() or number.number is None or number.start == letter.end:
+            continue
+        able = [(c.name, level) for c in columns if letter.text in name_parts(c.name)
+                for level in c.levels if as_number(level) == number.number]  # fmt: skip
+        found += [ColumnMention(*able[0], at, at + 1, 0.85)] if len(able) == 1 else []
     return found
 
 

@@ -43,6 +43,8 @@ _DONE = (
     r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:from|for|here|please|and|because|as|throughout)\b)"
 )
 _BEFORE = re.compile(rf"\b{_OUT}\b{SHORT}(?P<l>{LEVELS})", re.IGNORECASE)
+_WITH_AND = re.compile(r"\bwith\s*(?:,|and|or|&|/|vs\.?|versus|than|against)\s*$", re.IGNORECASE)
+"""`with and without KX11` sets both against each other."""
 _AROUND = re.compile(
     rf"\b(?:leav(?:e|ing)|tak(?:e|ing)|throw(?:ing)?|keep(?:ing)?|kick(?:ing)?)\s+(?:(?:all|any|the|those)\s+)*"
     rf"(?P<l>{LEVELS}){_NOUN}\s+out\b",
@@ -90,7 +92,7 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
     """Yield the levels that are left out together."""
     text = coded.text
     for match in _BEFORE.finditer(text):
-        if not _told_apart(coded, match, columns):
+        if not _WITH_AND.search(text[: match.start()]) and not _told_apart(coded, match, columns):
             yield coded.inside(match["l"])
     for match in _AROUND.finditer(text):
         yield coded.inside(match["l"])

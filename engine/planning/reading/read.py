@@ -35,7 +35,7 @@ from engine.planning.reading.terms import (
     terms_in,
     whole_terms,
 )
-from engine.planning.tables.sheets import Data
+from engine.planning.tables.sheets import Data, Sheet
 from engine.text.tokens import Token, tokens
 
 _UNPAIRED = re.compile(
@@ -76,6 +76,28 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     for at in explained:
         reading.mark(at, at, "level", said)
     return reading
+
+
+_BOTH = re.compile(
+    r"\bwith\s*(?:,|and|or|&|/|vs\.?|versus|than|against)\s*(?:without\s+)?(?:the\s+|any\s+)?$", re.IGNORECASE
+)
+
+
+def _with_and_without(
+    mentions: list[ColumnMention], words: list[Token], question: str, sheet: Sheet
+) -> list[ColumnMention]:
+    """Return a level that is named `with and without` as its column where that has no other level, else with its control beside it."""
+    found: list[ColumnMention] = []
+    for m in mentions:
+        column = sheet.column(m.column) if m.level and _BOTH.search(question[: words[m.first].start]) else None
+        if column is None or m.first == 0:
+            found.append(m)
+        elif len(column.levels) == 2:
+            found.append(m._replace(level=""))
+        else:
+            control = control_level(list(column.levels))
+            found += [m, ColumnMention(m.column, control, m.first - 1, m.first - 1, m.strength)] if control else [m]
+    return found
 
 
 def _in_other_words(mentions: list[ColumnMention], words: list[Token], question: str) -> list[ColumnMention]:
@@ -204,6 +226,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not any(only_sounds(m, words[a : b + 1], a) for a, b in inside)]
         every = [m for m in every if not (is_statistic(m, words) or is_phrase(m, words) or only_when(m, words))]
         every = _in_other_words(every, words, question)
+        every = _with_and_without(every, words, question, sheet)
         found += every
     strongest = sorted(found, key=lambda m: -m.strength)
     unique: dict[tuple[int, int, str, str], ColumnMention] = {}
