@@ -56,6 +56,7 @@ def requests_in(catalogue: Catalogue, reading: Reading, data: Data) -> list[Requ
 
 
 _OF_THAT = re.compile(
+    r"\W*(?:and\W+)?what\s+(?:share|percentage|percent|proportion|fraction|%)\s+(?:is|are|would be)\s+(?:that|this|those|it)\b|"
     r"\W*(?:and\W+|also\W+|if so\W+)*(?:how\s+(?:big|large|strong|sure|certain|significant|reliable|relevant)|"
     r"(?:is|are|was|were)\s+(?:it|that|this|they|the\s+(?:\w+\s+)?(?:differences?|effects?|changes?|increase|decrease|association|correlation|relation\w*))\s+"
     r"(?:\w+\s+)?(?:significant|real|robust|reliable|relevant|true|large|big|strong|meaningful|by chance|due to chance|just chance))\b",
