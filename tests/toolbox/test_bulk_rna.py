@@ -547,6 +547,15 @@ def test_pca_agrees_with_scikit_learn(experiment, expression):
         assert abs(np.corrcoef(scores[:, k], result["pca_table"][f"PC{k + 1}"])[0, 1]) == pytest.approx(1.0)
     values = {value["name"]: value["value"] for value in result["findings"][0]["values"]}
     assert values["variance_explained_pc1"] == pytest.approx(100 * reference.explained_variance_ratio_[0])
+    # What is asked by is told first, the column that most lies along a component before the other.
+    asked = {
+        name: max(values[f"eta_squared_{axis}_{name}_told"] for axis in ("pc1", "pc2"))
+        for name in ("treatment", "donor_name")
+    }
+    first, second = sorted(asked, key=lambda name: -asked[name])
+    assert result["findings"][0]["text"].startswith(
+        f"The samples lie apart by {first} more than by {second}: {first} accounts for "
+    )
 
 
 def test_eta_squared_is_the_anova_share(experiment, expression):

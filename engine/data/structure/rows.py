@@ -196,7 +196,12 @@ def _may_name_subjects(col: Col, rows: int) -> bool:
 def _only_counts(col: Col, fixed: list[Col], doses: list[Col]) -> bool:
     """Say whether numbers only count the rows of each sex or species: nobody is of two."""
     anew = col.profile.scale == "code" and not col.hint("subject", "cluster", "batch") and not col.profile.corrected
-    if col.hint("seen") and col.profile.scale == "code" and col.profile.minimum == 1 and col.profile.maximum == col.size:
+    if (
+        col.hint("seen")
+        and col.profile.scale == "code"
+        and col.profile.minimum == 1
+        and col.profile.maximum == col.size
+    ):
         return not col.profile.corrected  # cells 1 to 40 under a microscope, of each replicate anew
     vessels = col.hint("vessel") and col.profile.minimum == 1 and col.profile.maximum == col.size
     if vessels and any(

@@ -57,7 +57,20 @@ def called(param: ParamSpec, name: str) -> bool:
 
 
 _EXPLAINED = frozenset(
-    {"group", "group_optional", "outcome", "measure", "measures", "response", "wide", "y", "x", "measure_a", "measure_b", "anything"}
+    {
+        "group",
+        "group_optional",
+        "outcome",
+        "measure",
+        "measures",
+        "response",
+        "wide",
+        "y",
+        "x",
+        "measure_a",
+        "measure_b",
+        "anything",
+    }
 )
 CALLED = 0.4
 """What speaks for a column that is called as such columns conventionally are."""

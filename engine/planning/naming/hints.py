@@ -71,9 +71,24 @@ def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     for at, token in enumerate(words):
         units = QUANTITIES.get(token.text, "").split()
         names = [c.name for c in sheet.columns if (c.unit.lower() or _unit(c.name)) in units] if units else []
+        if said := _SAID_UNITS.get(token.text):  # `most kilos`, also of so many on a hectare
+            names = [
+                c.name
+                for c in sheet.columns
+                if c.scale in ("number", "count") and said in (c.unit, *name_pieces(c.name)[1:])
+            ]
         if len(names) == 1:
             found.append(ColumnMention(names[0], "", at, at, 0.62))
     return found
+
+
+_SAID_UNITS = {
+    word: unit
+    for unit, words in {"kg": "kilo kilos kilograms kilogrammes", "g": "grams grammes gramos", "l": "litres liters litros", "t": "tonnes tons toneladas",
+                        "cm": "centimetres centimeters", "mm": "millimetres millimeters"}.items()
+    for word in words.split()
+}  # fmt: skip
+"""What people say for a unit, by which they mean what is measured in it."""
 
 
 def _unit(name: str) -> str:

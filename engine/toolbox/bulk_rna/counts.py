@@ -502,8 +502,32 @@ def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n
             "with many levels explains much by chance."
         )
     findings += tangled_columns(sheet, shares, (color_by, shape_by))
+    asked = [entry for entry in shares if entry[0] in (color_by, shape_by)]
     far = np.sqrt((scores[:, :2] ** 2).sum(axis=1))
     limit = np.median(far) + 5 * 1.4826 * np.median(np.abs(far - np.median(far)))
+    apart = [str(name) for name in table["sample"][far > limit]] if len(sheet) >= 5 else []
+    if asked:
+        asked.sort(key=lambda entry: -max(entry[2]))
+        told = "; ".join(
+            f"{column} accounts for {100 * eta[0]:.0f} % of what lies along PC1 and {100 * eta[1]:.0f} % along PC2"
+            for column, _, eta in asked
+        )
+        alone = "no sample lies far from the others"
+        if apart:
+            alone = f"{name_some(apart, 3)} lie{'s' if len(apart) == 1 else ''} far from all others"
+        columns = [column for column, _, _ in asked]
+        clear = max(asked[0][2]) >= 0.5  # half of a component: less is what a few levels explain by chance
+        lead = " more than by ".join(columns) if clear else " or ".join(columns)
+        findings[0]["text"] = (
+            f"The samples {'lie apart' if clear else 'do not lie clearly apart'} by {lead}: {told} (PC1 has "
+            f"{percent[0]:.1f} % and PC2 {percent[1]:.1f} % of the variance of the {len(chosen)} most variable genes "
+            f"over {len(sheet)} samples); {alone}."
+        )
+        findings[0]["values"] += [
+            {"name": f"eta_squared_{axis}_{column}_told", "value": value, "n": len(sheet)}
+            for column, _, eta in asked
+            for axis, value in zip(("pc1", "pc2"), eta, strict=True)
+        ]
     for position in np.flatnonzero(far > limit) if len(sheet) >= 5 else []:
         findings.append(
             {
