@@ -646,3 +646,19 @@ def test_a_request_that_was_refused_is_not_lost_by_going_on(planner, goats, firs
     assert again.not_answered.count(refused) == 1
     fresh = planner.plan("Does height correlate with weight?", goats, previous=before).plan
     assert refused not in fresh.not_answered
+
+
+def test_a_rank_test_can_be_asked_for_in_these_words(planner, tmp_path):
+    rows = "".join(f"d{k},{20 + k * 37 % 90},{30 + k * 53 % 120},{'ab'[k % 2]}\n" for k in range(24))
+    (tmp_path / "il6.csv").write_text("donor,IL6_unstim,IL6_LPS,arm\n" + rows)
+    profiles = profile_files([tmp_path / "il6.csv"])
+    for question, test in (
+        ("does IL6_LPS differ from IL6_unstim in the same donors?", "wilcoxon"),
+        ("is IL6_LPS different between the arms?", "ranks"),
+    ):
+        before = planner.plan(question, profiles).plan
+        plan = planner.plan("use a rank test instead", profiles, previous=before).plan
+        assert ([node.tool for node in plan.nodes], plan.nodes[-1].params["test"]) == (
+            [node.tool for node in before.nodes],
+            test,
+        )

@@ -319,7 +319,7 @@ def compare_rows(samples, contrasts, family, test, method):
                 "kruskal: kruskal",
                 "friedman: friedman",
                 "anova: one.?way anova|anova",
-                "ranks: non.?param\\w*|rank.?based|distribution.?free",
+                "ranks: non.?param\\w*|rank tests?\\b|rank.?based|distribution.?free",
             ],
         ),
         "post_hoc": param(

@@ -134,7 +134,8 @@ def describe_columns_pair(row, first, second, alpha):
         "test": param("Which test; auto chooses by the differences and says which it took",
                       choices=["auto", "paired_t", "wilcoxon"],
                       words=["paired_t: paired (?:t|student)",
-                             "wilcoxon: wilcoxon|signed.?rank|non.?param\\w*|rank.?based|distribution.?free"]),
+                             "wilcoxon: wilcoxon|signed.?rank|rank tests?\\b|non.?param\\w*|rank.?based|"
+                             "distribution.?free"]),
         "alpha": param("P-value below which a difference is reported", minimum=1e-10, maximum=0.5),
     },
     answers=['compare_paired'],

@@ -442,7 +442,7 @@ def correlation_figure(rows, numbers):
             "Which coefficient",
             choices=["auto", "pearson", "spearman", "kendall"],
             words=[
-                "spearman: spearman|rank correlation|non.?param\\w*|rank.?based|distribution.?free",
+                "spearman: spearman|rank correlation|rank tests?\\b|non.?param\\w*|rank.?based|distribution.?free",
                 "pearson: pearson|product.?moment",
                 "kendall: kendall",
             ],
