@@ -354,3 +354,17 @@ def test_curves_beside_an_adjusted_model_are_of_what_is_asked(planner, tmp_path)
     _, found = steps(planner, profile_files([tmp_path / "cohort.csv"]), question)
     assert {params["group"] for tool, params in found if tool in ("kaplan_meier", "log_rank")} <= {"tx"}
     assert next(params["adjusted"] for tool, params in found if tool == "cox_regression") == ["age", "stage"]
+
+
+@pytest.mark.parametrize(
+    "question", ["does IL6_LPS differ from IL6_unstim in the same donors?", "is IL6_LPS higher than IL6_unstim"]
+)
+def test_two_columns_set_against_each_other_are_not_compared_by_a_group_nobody_named(planner, tmp_path, question):
+    unstim = RNG.lognormal(3, 0.5, 24).round(1)
+    frame = pd.DataFrame({"donor": [f"d{k}" for k in range(24)], "IL6_unstim": unstim,
+                          "IL6_LPS": (RNG.lognormal(6, 0.8, 24)).round(1), "arm": ["a", "b"] * 12})  # fmt: skip
+    frame.to_csv(tmp_path / "il6.csv", index=False)
+    _, found = steps(planner, profile_files([tmp_path / "il6.csv"]), question)
+    assert [(tool, params["first"], params["second"]) for tool, params in found] == [
+        ("compare_columns_paired", "IL6_LPS", "IL6_unstim")
+    ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from engine.data.structure.scales import HINTS
@@ -266,12 +267,37 @@ def ends_explain_nothing(bound: Bound, reading: Reading) -> bool:
     return usual not in bound.of_role("covariates", "strata")
 
 
+_THAN = re.compile(
+    r"\s*\)?\s*(?:than|from|vs\.?|versus|against|compared (?:to|with))\s+(?:the\s+|in\s+|its\s+|their\s+)*",
+    re.IGNORECASE,
+)
+
+
+def _set_against(bound: Bound, reading: Reading) -> list[list[str]]:
+    """Return two measurements that are set against each other and share a part of their names: `IL6_LPS higher than IL6_unstim`."""
+    named = [
+        m
+        for m in reading.mentions
+        if not m.level and bound.sheet and (c := bound.sheet.column(m.column)) and is_number(c)
+    ]
+    for one, other in pairwise(named):
+        between = reading.question[reading.words[one.last].end : reading.words[other.first].start]
+        gap = re.sub(
+            r"^(?:\s+(?:differ\w*|different|higher|lower|larger|smaller|more|less|greater|is|are|\w+er))*", "", between
+        )
+        alike = {*name_parts(one.column)} & {*name_parts(other.column)}
+        if one.column != other.column and _THAN.fullmatch(gap) and any(len(part) > 1 for part in alike):
+            return [[one.column, other.column]]
+    return []
+
+
 @_named
 def two_occasions(bound: Bound, reading: Reading) -> bool:
     """Two columns of one measurement are named and no grouping by which they could be compared, or more of one in order."""
     if bound.sheet is None:
         return False
     families = [w.columns for w in bound.sheet.structure.wide] + [list(p) for p in bound.sheet.structure.same_quantity]
+    families += _set_against(bound, reading)
     named = [name for name in reading.columns() if bound.sheet.column(name)]
     one_left = {r.column for r in reading.restrictions if r.sure and r.op == "in" and len(r.values) == 1}
     groups = [
