@@ -74,7 +74,7 @@ def test_page_address_right_after_start_shows_the_whole_app(open_page, tmp_path)
     with serving(ROOT / "app.py", ROOT, BIODESK_WORKSPACE=str(tmp_path / "w")) as address:
         page = open_page(f"{address}/plan_run")
         ready(page, "Plan & Run")
-        names = ["Ask", "Plan & Run", "Memory", "Knowledge Graph", "Tools", "Provenance", "Settings"]
+        names = ["Ask", "Plan & Run", "Hypotheses", "Memory", "Knowledge Graph", "Tools", "Provenance", "Settings"]
         links = [re.compile(rf"{re.escape(name)}$") for name in names]  # before it stands the name of the icon
         expect(page.get_by_test_id("stSidebarNavLink")).to_have_text(links)
 
