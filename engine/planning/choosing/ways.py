@@ -45,6 +45,7 @@ _WAYS = (
         ask="Ask 'Are there outliers in {measure}?'; then leave out rows by name ('without' and the name) or by a condition "
         "('only {measure} below' and a number)."),
     Way(r"(?:leav\w+|tak\w+|throw\w*)\s+(?:that|this|these|those|it|him|her|them)(?:\s+\w+){0,2}\s+out|"
+        r"(?<!and )(?<!or )without\s+(?:them|him|her|these|those)\b|"
         r"(?:exclud\w+|omit\w*|drop|remove|ignore)\s+(?:that|this|these|those)\s+(?:one\s+|two\s+|few\s+)?\w+",
         "which rows these are is not said by a column and its values, so none is left out", of_rows=True),
     Way(r"(?:improv|worsen|dropp|drop|fell|fall|gain|los|chang|decreas|increas|r[io]s)\w*\s+(?:by\s+)?(?:at least\s+|more than\s+)?"

@@ -58,7 +58,7 @@ _POINTS_BACK = re.compile(
 )
 POINTS_BACK = re.compile(
     rf"(?:(?<=[.;:?!,(])|^|\b(?:and|but)\b)\s*(?P<what>[^.;:?!]{{2,80}}?)[,.;]?\s*(?:(?:so|then|please|pls|better|just|i|we|would|can|you)\s+){{0,3}}"
-    rf"(?P<out>\b(?:(?!dropped){_OUT}\s+(?:him|her|it|them|this|that)|(?:leave|take|throw|kick)\s+(?:him|her|it|them|this|that)\s+out))\b",
+    rf"(?P<out>\b(?:(?!dropped|without|with|except|but|other|apart){_OUT}\s+(?:him|her|it|them|(?:this|that)(?=\s*(?:[,.;:?!]|$|and\b)))|(?:leave|take|throw|kick)\s+(?:him|her|it|them|this|that)\s+out))\b",
     re.IGNORECASE,
 )
 """What is named before it is left out: `S07 is a bad library, drop it`."""
@@ -207,6 +207,12 @@ def not_understood(reading: Reading, *, plainly: bool = False) -> str:
             or (not plainly and phrase.short and len(own) <= FEW)
         ):
             return question[phrase.start : phrase.end if last == phrase.last else last].strip()
+    return _name_or_it(reading)
+
+
+def _name_or_it(reading: Reading) -> str:
+    """Return the words that leave out by a name that is nowhere in the data, or by an `it` of which nothing is meant; "" without."""
+    question, words = reading.question, reading.words
     gone = [row for row in reading.restrictions if row.op == "not in" or row.out]
     named = {words[at].start for m in reading.mentions for at in range(m.first, m.last + 1)}
     for match in CODES_OUT.finditer(question):
@@ -215,6 +221,8 @@ def not_understood(reading: Reading, *, plainly: bool = False) -> str:
         ):
             return match[0]
     for match in POINTS_BACK.finditer(question):
+        if {word.text for word in words_in(match["what"])} & NO_ROWS:
+            continue  # `find outliers and drop them`
         if not any(match.start() <= words[row.last].start and words[row.first].start < match.end() for row in gone):
             return match[0].strip(" ,.;")
     return ""
