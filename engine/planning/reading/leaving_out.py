@@ -221,7 +221,7 @@ def _name_or_it(reading: Reading) -> str:
         ):
             return match[0]
     for match in POINTS_BACK.finditer(question):
-        if {word.text for word in words_in(match["what"])} & NO_ROWS:
+        if {word.text for word in words_in(match["what"].rpartition(",")[2])} & NO_ROWS:
             continue  # `find outliers and drop them`
         if not any(match.start() <= words[row.last].start and words[row.first].start < match.end() for row in gone):
             return match[0].strip(" ,.;")
