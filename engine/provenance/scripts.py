@@ -24,7 +24,9 @@ class StepCode:
     """A step's script in its parts."""
 
     functions: dict[str, str]
-    """Function name -> source, in the order of the script; reading and writing functions included."""
+    """Name -> source of the functions and of the numbers in capitals that they use, in the order of the script.
+
+    Reading and writing functions are among them."""
     lines: str
     """What reads the inputs, calls the tool and saves the result."""
 
@@ -59,9 +61,19 @@ def split_script(text: str) -> StepCode:
         segment = "\n".join(source[first - 1 : node.end_lineno])
         if isinstance(node, ast.FunctionDef):
             functions[node.name] = segment
+        elif (number := _number(node)) is not None:  # it stands where the functions stand that look it up
+            functions[number] = segment
         elif not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             rest.append(segment)
     return StepCode(functions=functions, lines="\n".join(rest) + "\n")
+
+
+def _number(node: ast.stmt) -> str | None:
+    """Return the name of a number in capitals that a statement sets, None for any other statement."""
+    if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.value, ast.Constant)):
+        return None
+    target = node.targets[0]
+    return target.id if isinstance(target, ast.Name) and target.id.isupper() else None
 
 
 def step_code(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import nbformat
@@ -10,7 +11,8 @@ from reporting_run import FolderStore, execute, small_plan, small_registry, with
 from engine.provenance.notebook import _modules, modules_of, notebook, to_json
 from engine.provenance.notebook_cells import MODULE
 from engine.provenance.scripts import redirect, split_script
-from engine.toolbox.registry import ToolRegistry
+from engine.toolbox.registry import ToolRegistry, builtin_tools
+from engine.toolbox.script import step_script
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +24,11 @@ def made(tmp_path_factory):
 
 def _cells(book):
     return {cell.id: cell.source for cell in book.cells}
+
+
+def _numbers_in(source):
+    """Return the name that a source sets to a number, where it is no function."""
+    return re.findall(r"^([A-Z][A-Z0-9_]*) = -?[\d.e-]+$", source.strip())
 
 
 def test_notebook_is_valid_and_the_same_every_time(made):
@@ -130,6 +137,17 @@ def test_a_script_is_split_without_losing_a_line():
     parts = split_script("from __future__ import annotations\n\ndef f(x):\n    # why\n    return x\n\ny = f(1)\n")
     assert parts.functions == {"f": "def f(x):\n    # why\n    return x"}
     assert parts.lines == "y = f(1)\n"
+
+
+@pytest.mark.parametrize(
+    "tool", [tool for tool in builtin_tools() if any(map(_numbers_in, tool.helper_sources))], ids=lambda tool: tool.name
+)
+def test_numbers_stand_where_the_functions_look_them_up(tool):
+    """A notebook imports the functions of its steps from one file: a number that stayed in the cell was not there (NameError)."""
+    parts = split_script(step_script(tool, {}, {}))
+    numbers = {name for source in tool.helper_sources for name in _numbers_in(source)}
+    assert numbers <= parts.functions.keys()
+    assert not any(f"{name} =" in parts.lines for name in numbers)
 
 
 def _namespace(folder, monkeypatch):
