@@ -7,10 +7,10 @@ nothing without what they are of.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from engine.domain.plan import TaskDag
+from engine.domain.plan import TaskDag, texts_of
 from engine.domain.profile import ColumnProfile
 
 _BARE = frozenset(
@@ -40,19 +40,11 @@ def with_names(text: str, plan: TaskDag | None, columns: Sequence[ColumnProfile]
         columns: of the files.
         params: of the step that wrote the sentence.
     """
-    given = set(_texts(params.values()))
+    given = {text for value in params.values() for text in texts_of(value)}
     for told in (*_made(plan), *_yes_and_no(columns)):
         if told.column in given:
             text = _named(text, told)
     return text
-
-
-def _texts(values: Iterable[object]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _texts(value)
 
 
 def _made(plan: TaskDag | None) -> Iterator[_Told]:

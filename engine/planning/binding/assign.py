@@ -56,21 +56,17 @@ def called(param: ParamSpec, name: str) -> bool:
     return bool(param.called) and any(re.fullmatch(param.called, form) for form in forms)
 
 
+def as_left(column: ColumnProfile, reading: Reading) -> ColumnProfile:
+    """Return a column without the levels whose rows are left out: two states where only two are left."""
+    out = {v for r in reading.restrictions if r.column == column.name and r.op == "not in" for v in r.values}
+    if column.scale != "category" or not out & {*column.levels}:
+        return column
+    levels = {level: count for level, count in column.levels.items() if level not in out}
+    return column.model_copy(update={"levels": levels, "scale": "binary" if len(levels) == 2 else column.scale})
+
+
 _EXPLAINED = frozenset(
-    {
-        "group",
-        "group_optional",
-        "outcome",
-        "measure",
-        "measures",
-        "response",
-        "wide",
-        "y",
-        "x",
-        "measure_a",
-        "measure_b",
-        "anything",
-    }
+    "group group_optional outcome measure measures response wide y x measure_a measure_b anything".split()
 )
 CALLED = 0.4
 """What speaks for a column that is called as such columns conventionally are."""
@@ -171,7 +167,8 @@ class Assignment:
         return self._gains[key]
 
     def _weigh(self, param: ParamSpec, name: str) -> float:
-        slot, column = slot_of(param.role), self._as_left(name)
+        slot, own = slot_of(param.role), self.sheet.column(name)
+        column = as_left(own, self.reading) if own is not None else None
         fits = slot.fits(column, self.sheet) if column else 0.0
         if column and column.levels and param.role == "outcome" and name in self.reading.shares:
             fits = 1.0  # one of its levels against all others makes two states
@@ -254,15 +251,6 @@ class Assignment:
     def _contrasted(self, name: str) -> bool:
         """Say whether levels of a column are set against each other."""
         return any(c.column == name for c in self.reading.contrasts)
-
-    def _as_left(self, name: str) -> ColumnProfile | None:
-        """Return a column without the levels whose rows are left out: two states where only two are left."""
-        column = self.sheet.column(name)
-        out = {v for r in self.reading.restrictions if r.column == name and r.op == "not in" for v in r.values}
-        if column is None or column.scale != "category" or not out & {*column.levels}:
-            return column
-        levels = {level: count for level, count in column.levels.items() if level not in out}
-        return column.model_copy(update={"levels": levels, "scale": "binary" if len(levels) == 2 else column.scale})
 
     def _exchanged(self, param: ParamSpec, name: str) -> bool:
         """Say whether a state would be compared by, or what is set apart would happen: `the cured share of the short and the long course`."""

@@ -10,6 +10,7 @@ from typing import Any
 from engine.domain.plan import OpenQuestion, listed
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec
+from engine.planning.binding.assign import as_left
 from engine.planning.binding.bound import Bound
 from engine.planning.reading.contrast import compared, control_level, control_of, event_level, why_reference
 from engine.planning.reading.reading import Reading
@@ -41,7 +42,7 @@ def levels_given(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> No
             bound.params[param.name] = value
             bound.questions += [q.model_copy(update={"param": param.name}) for q in asked]
         elif param.role == "positive":  # what is positive does not change with which results are talked of
-            value, asked = event_level(replace(reading, mentions=[]), _as_left(column, reading), "")
+            value, asked = event_level(replace(reading, mentions=[]), as_left(column, reading), "")
             bound.params[param.name] = value
             bound.questions += [q.model_copy(update={"param": param.name}) for q in asked]
         elif param.role == "event_if_binary" and len(column.levels) == 2:
@@ -50,17 +51,6 @@ def levels_given(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> No
         elif param.role == "interest":
             _pair(bound, reading, column, param, levels=list(column.levels))
             _as_chosen(bound, param, given, list(column.levels))
-
-
-def _as_left(column: ColumnProfile, reading: Reading) -> ColumnProfile:
-    """Return a column without the levels whose rows are left out: of +, - and invalid, + and - are two states."""
-    out = {v for r in reading.restrictions if r.column == column.name and r.op == "not in" for v in r.values}
-    levels = {level: rows for level, rows in column.levels.items() if level not in out}
-    return (
-        column.model_copy(update={"levels": levels, "order": [v for v in column.order if v in levels]})
-        if out
-        else column
-    )
 
 
 def _only_crossed(bound: Bound, param: ParamSpec, reading: Reading, column: ColumnProfile) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.score import Candidate
 from engine.planning.naming.mention import ColumnMention
-from engine.planning.reading.read import interpret
+from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.sheets import Data, is_group
 
@@ -111,10 +111,10 @@ def _stretches(reading: Reading) -> list[list[ColumnMention]]:
 def without(reading: Reading, each: Each, data: Data) -> Reading:
     """Return the question read as if it did not name the column: what is asked of the rows of each level."""
     rest = [mention for mention in reading.mentions if mention.column != each.column]
-    inner = interpret(reading.question, reading.words, rest, data)
+    inner = reread(reading, rest, data)
     for mention in each.mentions:
         inner.mark(mention.first, mention.last, "column", each.column)
-    return replace(inner, coding=reading.coding, explained=reading.explained, chosen=reading.chosen)
+    return inner
 
 
 def relates(bound: Bound | None) -> bool:

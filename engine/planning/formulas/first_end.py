@@ -13,7 +13,7 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.binding.slots import slot_of
 from engine.planning.formulas.views import view
 from engine.planning.naming.mention import ColumnMention
-from engine.planning.reading.read import interpret
+from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet
 from engine.text.names import name_parts
@@ -97,9 +97,8 @@ def _seen(
     mentions = [
         m if m.column not in ends else ColumnMention(name, m.column, m.first, m.last, 1.0) for m in reading.mentions
     ]
-    seen = interpret(reading.question, reading.words, mentions, anew)
-    return replace(seen, contrasts=[], restrictions=[r for r in seen.restrictions if r.column != name],
-                   coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew  # fmt: skip
+    seen = reread(reading, mentions, anew)
+    return replace(seen, contrasts=[], restrictions=[r for r in seen.restrictions if r.column != name]), anew
 
 
 def _condition(column: ColumnProfile, happened: str) -> str:

@@ -6,7 +6,6 @@ No column says so. A step makes one, and the plan is made with it as if the file
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.formulas.sides import HAVE, SHARE, named_with
 from engine.planning.formulas.views import view
 from engine.planning.naming.mention import ColumnMention
-from engine.planning.reading.read import interpret
+from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group, is_id
 from engine.text.codes import in_words, told_beside
@@ -188,12 +187,12 @@ def _seen(
         m for m in reading.mentions for a, _ in places if m.column == column.name and not m.level and m.last == a - 1
     }
     kept = [m for m in reading.mentions if m not in lead and not any(a <= m.last and m.first <= b for a, b in places)]
-    seen = interpret(reading.question, reading.words, sorted([*kept, *mentions], key=lambda m: m.first), anew)
+    seen = reread(reading, [*kept, *mentions], anew)
     for m in lead:
         seen.mark(m.first, m.last, "column", column.name)
     taken = {level for group in groups for level in group.levels}
     seen.restrictions = [r for r in seen.restrictions if r.column != column.name or not {*r.values} <= taken]
-    return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew
+    return seen, anew
 
 
 def _condition(column: ColumnProfile, group: _Stretch) -> str:

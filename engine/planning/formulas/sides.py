@@ -11,7 +11,6 @@ had it.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
@@ -20,7 +19,7 @@ from engine.planning.naming.mention import ColumnMention
 from engine.planning.naming.numbers import CUT_AFTER, THEN, UNIT
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.cuts import COMPARED, CUT_WORDS
-from engine.planning.reading.read import interpret
+from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group, is_id
 
@@ -332,7 +331,7 @@ def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnP
     if cut.counted:  # its name elsewhere in the sentence says which column is cut: `reach score 3 or more at day 5`
         own = [r for r in reading.requests if any(r.first <= a <= r.last for a, _ in spans)]
         rest = [m for m in rest if m.column != column.name or not any(r.first <= m.first <= r.last for r in own)]
-    seen = interpret(reading.question, reading.words, sorted([*rest, *mentions], key=lambda m: m.first), anew)
+    seen = reread(reading, [*rest, *mentions], anew)
     # What a side is called by is no row to keep of the column that is cut.
     seen.restrictions = [r for r in seen.restrictions if r.column != column.name or r.op in ("in", "not in")]
-    return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), anew
+    return seen, anew

@@ -19,7 +19,7 @@ from engine.domain.profile import ColumnProfile, Repeated, RoleGuess, TypeGuess
 from engine.planning.formulas.changed import change_asked
 from engine.planning.formulas.formula import propose
 from engine.planning.naming.mention import ColumnMention
-from engine.planning.reading.read import interpret
+from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet
 
@@ -124,8 +124,7 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     data = Data([shown if s is sheet else s for s in data.sheets])
     mention = ColumnMention(name, "", min(trial.used), max(trial.used), 1.0)
     rest = [m for m in reading.mentions if (m.last < mention.first or m.first > mention.last) and m.column not in used]
-    seen = interpret(reading.question, reading.words, sorted([*rest, mention], key=lambda m: m.first), data)
-    return replace(seen, coding=reading.coding, explained=reading.explained, chosen=reading.chosen), data
+    return reread(reading, [*rest, mention], data), data
 
 
 def with_joined(data: Data, keys: Sequence[str], step: str) -> Data:

@@ -18,7 +18,7 @@ from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import HALF, one_each, requests_in
 from engine.planning.formulas.views import with_joined
 from engine.planning.making.assemble import Assembler, Making
-from engine.planning.reading.read import interpret, within
+from engine.planning.reading.read import reread, within
 from engine.planning.reading.reading import Reading, Request
 from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
@@ -132,8 +132,7 @@ def on_the_joined(catalogue: Catalogue, assembler: Assembler, first: First, made
     reading, data = _seen_joined(catalogue, made.data, keys, f"{node.id}.{output}", made)
     reading.mark(first.request.first, first.request.last, "method", spec.title)
     mentions = [m for m in reading.mentions if m.first > first.request.last]
-    rest = replace(interpret(reading.question, reading.words, mentions, data), requests=first.rest, used=reading.used)
-    rest = replace(rest, coding=reading.coding, explained=reading.explained, chosen=reading.chosen)
+    rest = replace(reread(reading, mentions, data), requests=first.rest, used=reading.used)
     every = catalogue.candidates(rest, data, first=first.rest[0].first, last=first.rest[-1].last)
     goals = one_each(catalogue, rest, data, every[0]) if len(first.rest) > 1 else [likeliest(every, rest, data)]
     assembler.answer_all(goals, made)

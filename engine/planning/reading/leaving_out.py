@@ -43,7 +43,7 @@ _DONE = (
     r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:from|for|here|please|and|because|as|throughout)\b)"
 )
 _BEFORE = re.compile(rf"\b{_OUT}\b{SHORT}(?P<l>{LEVELS})", re.IGNORECASE)
-_WITH_AND = re.compile(r"\bwith\s*(?:,|and|or|&|/|vs\.?|versus|than|against)\s*$", re.IGNORECASE)
+WITH_AND = r"\bwith\s*(?:,|and|or|&|/|vs\.?|versus|than|against)\s*"
 """`with and without KX11` sets both against each other."""
 _AROUND = re.compile(
     rf"\b(?:leav(?:e|ing)|tak(?:e|ing)|throw(?:ing)?|keep(?:ing)?|kick(?:ing)?)\s+(?:(?:all|any|the|those)\s+)*"
@@ -92,7 +92,9 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
     """Yield the levels that are left out together."""
     text = coded.text
     for match in _BEFORE.finditer(text):
-        if not _WITH_AND.search(text[: match.start()]) and not _told_apart(coded, match, columns):
+        if not re.search(rf"{WITH_AND}$", text[: match.start()], re.IGNORECASE) and not _told_apart(
+            coded, match, columns
+        ):
             yield coded.inside(match["l"])
     for match in _AROUND.finditer(text):
         yield coded.inside(match["l"])

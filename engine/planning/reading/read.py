@@ -19,7 +19,7 @@ from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level, groups_meant
 from engine.planning.reading.grammar import contrasts, parts_of, ranges, shares_compared, shares_of
-from engine.planning.reading.leaving_out import talked_of
+from engine.planning.reading.leaving_out import WITH_AND, talked_of
 from engine.planning.reading.masking import masked
 from engine.planning.reading.named_rows import named_rows
 from engine.planning.reading.reading import Contrast, Part, Reading, Request
@@ -78,9 +78,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     return reading
 
 
-_BOTH = re.compile(
-    r"\bwith\s*(?:,|and|or|&|/|vs\.?|versus|than|against)\s*(?:without\s+)?(?:the\s+|any\s+)?$", re.IGNORECASE
-)
+_BOTH = re.compile(rf"{WITH_AND}(?:without\s+)?(?:the\s+|any\s+)?$", re.IGNORECASE)
 
 
 def _with_and_without(
@@ -186,6 +184,13 @@ def _with_control(found: Contrast, question: str, columns: Iterable[ColumnProfil
     return Contrast(found.column, (*(level for level in told if level != control[0]), control[0]), explicit=True)
 
 
+def reread(reading: Reading, mentions: Iterable[ColumnMention], data: Data) -> Reading:
+    """Return what a question says where its words name other things; what it says of codes, and what was chosen, stays."""
+    own = interpret(reading.question, reading.words, sorted(mentions, key=lambda m: m.first), data)
+    own.coding, own.explained, own.chosen = reading.coding, reading.explained, reading.chosen
+    return own
+
+
 def within(reading: Reading, request: Request | Sequence[Request], data: Data) -> Reading:
     """Return what some of several requests say: what they name themselves, what stands in none, and what holds for all.
 
@@ -201,9 +206,8 @@ def within(reading: Reading, request: Request | Sequence[Request], data: Data) -
     mentions = [
         m for m in reading.mentions if m.first in shared or not any(r.first <= m.first <= r.last for r in others)
     ]
-    own = interpret(reading.question, reading.words, mentions, data)
+    own = reread(reading, mentions, data)
     own.requests, own.used = own_requests, reading.used
-    own.coding, own.explained, own.chosen = reading.coding, reading.explained, reading.chosen
     return own
 
 
