@@ -46,6 +46,8 @@ class Finding(Value):
     """Column -> value that selects the artifact's row; empty when the whole artifact shows it."""
     first: int = 0
     """The sentence names so many of the artifact's first rows, in their order (`the ten with ...`); 0 for none."""
+    told_only: bool = False
+    """Its table is shown by the rows that findings point to, in their order, and no others: those that go down."""
     asserts: Assertion | None = None
     """What it states of two entities, where it does."""
     grounding: Grounding = "ungrounded"

@@ -236,7 +236,10 @@ def _shown(
     except (OSError, EngineError, ValueError):
         return None
     named = finding.first if chosen.name == finding.artifact else 0
-    rows = dict(enumerate(found.first[:named], start=1)) or _rows(found, [f.id for f in result.findings], finding.id)
+    others = [] if finding.told_only else found.first
+    rows = dict(enumerate(found.first[:named], start=1)) or _rows(
+        found, [f.id for f in result.findings], finding.id, others
+    )
     if not rows:
         return None
     columns = _columns(found.header, rows, declared.get(chosen.output, ()), _deciding(finding, asked))
@@ -251,15 +254,15 @@ def _shown(
     )
 
 
-def _rows(found: Scan, order: Sequence[str], leading: str) -> dict[int, list[str]]:
-    """Return the rows to show: all of a short table, else those that findings point to and the first ones."""
+def _rows(found: Scan, order: Sequence[str], leading: str, others: Sequence[list[str]]) -> dict[int, list[str]]:
+    """Return the rows to show: all of a short table, else those that findings point to and the first of `others`."""
     hits = [found.hits[name] for name in (leading, *order) if name in found.hits and found.hits[name].count]
     rows = {hit.number: hit.cells for hit in hits[:MOST_ROWS]}
-    for number, cells in enumerate(found.first, start=1):
+    for number, cells in enumerate(others, start=1):
         if len(rows) >= MOST_ROWS:
             break
         rows.setdefault(number, cells)
-    return dict(sorted(rows.items()))
+    return dict(sorted(rows.items())) if others else rows
 
 
 def _deciding(finding: Finding, asked: Sequence[str]) -> list[str]:

@@ -45,6 +45,7 @@ class ResultFile(BaseModel):
         output: str = ""
         row: dict[str, str | int | float | bool | None] = {}
         first: int = Field(default=0, ge=0, le=1_000)
+        told_only: bool = False
         asserts: Assertion | None = None
 
     computed_on: str = Field(default="", max_length=300)

@@ -152,6 +152,7 @@ def _findings(node: str, result: ResultFile, artifacts: list[Artifact]) -> list[
             artifact=names.get(found.output, ""),
             row=found.row,
             first=found.first,
+            told_only=found.told_only,
             asserts=found.asserts,
             evidence=[names[found.output]] if found.output in names else [],
         )

@@ -276,3 +276,36 @@ def test_what_cannot_be_tested_is_refused_with_the_reason():
     refused("no column", values, samples, condition="arm")
     refused("negative", np.where(np.arange(12) == 0, -5.0, 2**values), samples)
     refused("different value in each", values, samples.assign(batch=samples.index), covariates=["batch"])
+
+
+@pytest.mark.parametrize(("direction", "word", "other"), [("up", "higher", "lower"), ("down", "lower", "higher")])
+def test_the_direction_that_is_asked_about_is_told_and_shown(direction: str, word: str, other: str):
+    values, samples = simulated(5, changed=30)
+    values[30:50] -= 1.5 * (samples["group"] == "drug").to_numpy()
+    found = compared(values, samples, direction=direction, named=4)
+    table, first, *others = found["de_table"], *found["findings"]
+    passing = table[table["p_adj"] < 0.05]
+    own = passing[passing["log2_fold_change"] > 0] if direction == "up" else passing[passing["log2_fold_change"] < 0]
+    assert first["text"].startswith(f"{len(own)} of 1,500 tested proteins are {word} in drug than in ctrl")
+    assert f"({len(passing) - len(own)} are {other})" in first["text"]
+    assert first["told_only"]
+    rows = [finding["row"]["feature"] for finding in others if "row" in finding]
+    assert rows == own["feature"].tolist()[:4]  # by p-value
+    assert all(feature in first["text"] for feature in rows)
+
+
+def test_the_largest_of_the_changes_that_pass_are_named_by_size():
+    values, samples = simulated(5, changed=30)
+    values[:3] += 1.5 * (samples["group"] == "drug").to_numpy()
+    found = compared(values, samples, named=5, by_size=True)
+    passing = found["de_table"].query("p_adj < 0.05")
+    largest = passing.loc[passing["log2_fold_change"].abs().sort_values(ascending=False).index, "feature"].tolist()[:5]
+    assert [f["row"]["feature"] for f in found["findings"] if "row" in f] == largest
+    assert "the 5 largest of these changes, with log2 fold change: " + largest[0] in found["findings"][0]["text"]
+
+
+def test_a_protein_that_one_group_lacks_is_in_the_first_sentence():
+    values, samples = simulated(5, rows=200)
+    values[7, (samples["group"] == "drug").to_numpy()] = np.nan
+    first = compared(values, samples)["findings"][0]["text"]
+    assert first.endswith("; seen in ctrl only, so not tested: P10007.")

@@ -132,24 +132,25 @@ def _number(text: str) -> float:
 
 def direction(question: str) -> str:
     """Return `up` or `down` where the question asks for changes of one direction only, else ""."""
-    up = bool(
-        re.search(
-            r"\b(?:up|over).?(?:regulat|express)\w*|\b(?:go(?:es)?|are|most) up\b(?! ?(?:or|and|/) ?down)|\binduced\b|\bactivated\b|"
-            r"\b(?:increased|up) genes\b|\bgenes (?:that (?:are|go) )?(?:up|higher)\b(?! ?(?:or|and|/))",
-            question,
-            re.I,
-        )
-    )
-    down = bool(
-        re.search(
-            r"\b(?:down|under).?(?:regulat|express)\w*|\b(?:go(?:es)?|are|most|how many) down\b|\brepressed\b|"
-            r"\bsuppressed\b|"
-            r"\b(?:decreased|down) genes\b|\bgenes (?:that (?:are|go) )?(?:down|lower)\b",
-            question,
-            re.I,
-        )
-    )
+    up, down = (bool(pattern.search(question)) or bool(_BOTH.search(question)) for pattern in (_UP, _DOWN))
     return "up" if up and not down else "down" if down and not up else ""
+
+
+_BOTH = re.compile(r"\bup\b.{0,25}\bdown|\bdown\b.{0,25}\bup\b", re.IGNORECASE)
+
+
+def _one_way(word: str, stem: str, more: str) -> re.Pattern[str]:
+    """Compile what says that changes of one direction are asked for: `which genes are down`, `top ten down`."""
+    features = r"(?:genes|proteins|transcripts|features|metabolites|ones)"
+    return re.compile(
+        rf"\b(?:{stem}).?(?:regulat|express)\w*|\b(?:go(?:es)?|are|is|went|most|many(?: {features})?|top(?: \w+)?(?: {features})?|and|or) {word}\b|"
+        rf"\b(?:{more})\b|\b(?:{word}) {features}\b|\b{features} (?:(?:that|which) )?(?:(?:are|go|went) )?(?:{word}|{'higher' if word == 'up' else 'lower'})\b",
+        re.IGNORECASE,
+    )
+
+
+_UP = _one_way("up", "up|over", "induced|activated|increased genes")
+_DOWN = _one_way("down", "down|under", "repressed|suppressed|decreased genes")
 
 
 def genes(

@@ -46,9 +46,48 @@ def detectable_change(table, alpha, noun="gene"):
     return f"; in a {noun} of median precision a change of {2**size:.3g}-fold would have been found with 80 % power"
 
 
+def leading_changes(table, significant, count, direction, by_size):
+    """Return the places of the features that are named, and what they are the first of, in words.
+
+    Args:
+        table: one row a feature, best first.
+        significant: whether each passes.
+        count: how many are named.
+        direction: `up` or `down` for changes of one side, else `both`.
+        by_size: whether the largest changes among those that pass are the first, not the smallest p-values.
+    """
+    change = table["log2_fold_change"]
+    side = {"up": change > 0, "down": change < 0}.get(direction, change.notna())
+    word = {"up": "increases", "down": "decreases"}.get(direction, "changes")
+    if by_size and (significant & side).any():
+        places = list(change[significant & side].abs().sort_values(ascending=False, kind="stable").index[:count])
+        return places, f"the {len(places)} largest of these {word}"
+    places = list(table.index[side][:count])
+    of = f" among the {word}" if word != "changes" else ""
+    return places, f"the {len(places)} with the smallest p-values{of}"
+
+
+def counted_changes(n_up, n_down, n_tested, many, treated, control, level, direction):
+    """Return how the first sentence begins: how many features differ, or change to the side that is asked about."""
+    if direction == "both":
+        return (
+            f"{n_up + n_down:,} of {n_tested:,} tested {many} differ between {treated} and {control}{level}: "
+            f"{n_up:,} higher and {n_down:,} lower in {treated} than in {control}"
+        )
+    asked, word, others, other = (
+        (n_up, "higher", n_down, "lower") if direction == "up" else (n_down, "lower", n_up, "higher")
+    )
+    verb = "is" if asked == 1 else "are"
+    return (
+        f"{asked:,} of {n_tested:,} tested {many} {verb} {word} in {treated} than in {control}{level} "
+        f"({others:,} {'is' if others == 1 else 'are'} {other})"
+    )
+
+
 def told_changes(
     table, sizes, condition, treated, control, held, *,
-    alpha, min_abs_lfc, named, genes, threshold, n_tested, noun="gene", unit="normalised reads",
+    alpha, min_abs_lfc, named, direction, by_size, genes, threshold, n_tested, noun="gene", unit="normalised reads",
+    apart="",
 ):  # fmt: skip
     """Return the findings on a table of changes and warnings: how many differ, then the clearest and those asked for.
 
@@ -62,11 +101,14 @@ def told_changes(
         alpha: the false discovery rate.
         min_abs_lfc: log2 fold change by which features are counted; the test itself is of any difference.
         named: how many features the first sentence names; 0: the clearest three each way.
+        direction: `up` or `down` where one side is asked about, else `both`.
+        by_size: whether the named are the largest changes, not those of the smallest p-values.
         genes: features to tell of whatever their rank.
         threshold: what the test asks beyond a difference, in words.
         n_tested: number of features tested.
         noun: what a feature is.
         unit: the unit of `base_mean`.
+        apart: what no fold change can tell, as the end of the first sentence.
     """
     import numpy as np
 
@@ -79,21 +121,31 @@ def told_changes(
     change, symbols = table["log2_fold_change"], table.get("symbol", table["feature"])
     names = symbols.mask(symbols == "").fillna(table["feature"])
     sides = {"higher": table.index[significant & (change > 0)], "lower": table.index[significant & (change < 0)]}
+    if direction != "both":
+        word = "higher" if direction == "up" else "lower"
+        sides = {word: sides[word]}
     clearest = "".join(
         f"; most clearly {word} {', '.join(names[at] for at in places[:3])}"
         for word, places in sides.items()
         if len(places)
     )
+    # The first rows of the table are not those that are asked about.
+    aside = direction != "both" or (named > 0 and by_size)
+    told = sorted(place for places in sides.values() for place in places[: 10 // len(sides)])
     if named:
-        leading = [at for at in table.index if change[at] == change[at]][:named]
-        listed = ", ".join(f"{names[at]} {change[at]:+.2f}" for at in leading)
-        clearest = f"; the {len(leading)} with the smallest p-values, with log2 fold change: {listed}"
+        leading, first_of = leading_changes(table, significant, named, direction, by_size)
+        clearest = (
+            f"; {first_of}, with log2 fold change: {', '.join(f'{names[at]} {change[at]:+.2f}' for at in leading)}"
+        )
+        told = leading if aside else told
     large = significant & (change.abs() >= min_abs_lfc)
     n_large_up, n_large_down = int((large & (change > 0)).sum()), int((large & (change < 0)).sum())
-    counted = f"{up:,} higher and {down:,} lower in {treated} than in {control}"
+    level = f"{threshold} at a false discovery rate of {100 * alpha:g} %"
+    counted = counted_changes(up, down, n_tested, many, treated, control, level, direction)
     larger = []
     if min_abs_lfc > 0:
         counted = (
+            f"{up + down:,} of {n_tested:,} tested {many} differ between {treated} and {control}{level}: "
             f"{n_large_up + n_large_down:,} of them by at least {2**min_abs_lfc:.3g}-fold, {n_large_up:,} higher and "
             f"{n_large_down:,} lower in {treated} than in {control}"
         )
@@ -104,9 +156,8 @@ def told_changes(
     unseen = "" if up + down else detectable_change(table, alpha, noun)
     findings = [
         {
-            "text": f"{up + down:,} of {n_tested:,} tested {many} differ between {treated} and {control}{threshold} "
-            f"at a false discovery rate of {100 * alpha:g} %: {counted}{clearest} "
-            f"({condition}: n = {sizes[treated]} {treated}, n = {sizes[control]} {control}{adjusted}){unseen}.",
+            "text": f"{counted}{clearest} "
+            f"({condition}: n = {sizes[treated]} {treated}, n = {sizes[control]} {control}{adjusted}){unseen}{apart}.",
             "values": [
                 {"name": "n_significant", "value": up + down, "unit": many},
                 {"name": "n_up", "value": up, "unit": many},
@@ -118,13 +169,13 @@ def told_changes(
                 {"name": "alpha", "value": float(alpha)},
             ],
             "output": "de_table",
-            "first": len(leading) if named else 0,
+            "first": len(leading) if named and not aside else 0,
+            "told_only": aside and bool(told),
         }
     ]
     found, lost = find_genes(table["feature"], table.get("symbol", table["feature"]), genes)
     if lost:
         warnings.append(f"Not among the tested {many}: {name_some(lost, 10)}.")
-    told = sorted(place for places in sides.values() for place in places[:5])
     widths = error_widths(table)
     for position in [*(position for position in told if position not in found), *list(found)[:4]]:
         row = table.loc[position]
@@ -161,6 +212,6 @@ def told_changes(
 
 CHANGES = (
     format_p, gene_symbols, gene_label, changed_by, find_genes, ranked_changes, error_widths, detectable_change,
-    told_changes,
+    leading_changes, counted_changes, told_changes,
 )  # fmt: skip
 """The helpers of a tool that gives a table of changes."""

@@ -104,10 +104,17 @@ def contrast_matches_design(step: StepOutputs) -> Iterator[Issue]:
         ),
         "genes_of_interest": param("Genes (symbol or id) to report whatever their rank", kind="texts", role="genes"),
         "named": param(
-            "How many genes the first sentence names, by p-value; 0 names the clearest three each way",
+            "How many genes the first sentence names, by p-value; 0: the clearest three each way",
             minimum=0,
             maximum=50,
             words=["top", "best", "most (?:significant|changed|strongly changed)"],
+        ),
+        "direction": param("Which changes the first sentence tells of", choices=("both", "up", "down")),
+        "by_size": param(
+            "Name the largest changes among those that pass, not those of the smallest p-values",
+            words=[
+                "true: (?:by|larg\\w+|bigg\\w+|strong\\w+) (?:the )?(?:effects?|(?:log2? ?)?fold.?changes?|lfcs?|size)"
+            ],
         ),
         "shrink": param(
             "Shrink the fold changes (apeGLM); p-values stay the same",
@@ -211,6 +218,8 @@ def differential_expression(
     genes_of_interest: list[str] = [],  # noqa: B006
     shrink: bool = False,
     named: int = 0,
+    direction: str = "both",
+    by_size: bool = False,
 ):
     """Compare two levels of a condition, gene by gene."""
     import warnings as python_warnings
@@ -313,8 +322,8 @@ def differential_expression(
     threshold = f" by more than {lfc_threshold:g} log2 units" if lfc_threshold > 0 else ""
     findings, notes = told_changes(
         table, used[condition].value_counts(), condition, treated, control, [column for _, column in terms],
-        alpha=alpha, min_abs_lfc=min_abs_lfc, named=named, genes=genes_of_interest, threshold=threshold,
-        n_tested=len(table),
+        alpha=alpha, min_abs_lfc=min_abs_lfc, named=named, direction=direction, by_size=by_size,
+        genes=genes_of_interest, threshold=threshold, n_tested=len(table),
     )  # fmt: skip
     warnings += notes
     design = used[[condition, *covariates]].copy()

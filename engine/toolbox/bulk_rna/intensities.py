@@ -184,10 +184,17 @@ def noun_of(features):
         ),
         "genes_of_interest": param("Features (name or id) to report whatever their rank", kind="texts", role="genes"),
         "named": param(
-            "How many features the first sentence names, by p-value; 0 names the clearest three each way",
+            "How many features the first sentence names, by p-value; 0: the clearest three each way",
             minimum=0,
             maximum=50,
             words=["top", "best", "most (?:significant|changed|strongly changed)"],
+        ),
+        "direction": param("Which changes the first sentence tells of", choices=("both", "up", "down")),
+        "by_size": param(
+            "Name the largest changes among those that pass, not those of the smallest p-values",
+            words=[
+                "true: (?:by|larg\\w+|bigg\\w+|strong\\w+) (?:the )?(?:effects?|(?:log2? ?)?fold.?changes?|lfcs?|size)"
+            ],
         ),
     },
     produces_for=("volcano_plot", "expression_heatmap", "select_genes", "rank_genes", "over_representation"),
@@ -265,6 +272,8 @@ def differential_intensity(
     min_abs_lfc: float = 0.0,
     genes_of_interest: list[str] = [],  # noqa: B006
     named: int = 0,
+    direction: str = "both",
+    by_size: bool = False,
 ):
     """Compare two levels of a condition, feature by feature."""
     import numpy as np
@@ -344,6 +353,7 @@ def differential_intensity(
     unclear = int((enough & ~tested).sum())
     if unclear:
         warnings.append(f"{unclear:,} {noun}s are not tested: their observed samples do not tell the groups apart.")
+    apart = ""
     for level, own, other in ((treated, True, False), (control, False, True)):
         only = (counted[own] >= max(2, 0.7 * sizes[level])) & (counted[other] == 0)
         if only.any():
@@ -351,12 +361,14 @@ def differential_intensity(
             warnings.append(
                 f"{len(labels)} {noun}s are seen in {level} only, which no fold change can tell: {name_some(labels)}."
             )
+            apart += f"; seen in {level} only, so not tested: {name_some(labels)}"
     if freedom <= 3:
         warnings.append(f"Only {freedom} residual degrees of freedom are left: variances lean on those of all {noun}s.")
     findings, notes = told_changes(
         table, sizes, condition, treated, control, [column for _, column in terms],
-        alpha=alpha, min_abs_lfc=min_abs_lfc, named=named, genes=genes_of_interest, threshold="",
-        n_tested=int(tested.sum()), noun=noun, unit="geometric mean intensity",
+        alpha=alpha, min_abs_lfc=min_abs_lfc, named=named, direction=direction, by_size=by_size,
+        genes=genes_of_interest, threshold="", n_tested=int(tested.sum()), noun=noun, unit="geometric mean intensity",
+        apart=apart,
     )  # fmt: skip
     prior = {"name": "s0_squared", "value": float(s0_squared)}
     said = "all alike" if np.isinf(d0) else f"as if {d0:.1f} further degrees of freedom said so"
