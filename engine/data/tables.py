@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.data.catalogue import KINDS
-from engine.data.columns.cells import TITRE
+from engine.data.columns.cells import NOT_DONE, TITRE, tidy
 from engine.data.columns.column import MAX_COLUMNS, NOT_YET, Cleaned, clean, profile_column, row_numbers, whole_again
 from engine.data.columns.genes import identify
 from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, called_missing, with_legend
@@ -16,6 +16,7 @@ from engine.data.kinds.matrix import find_matrix
 from engine.data.source import Frame, TableSource, UnusableFile, plural, some
 from engine.data.structure.problems import column_problems, none_problems
 from engine.data.structure.rows import look
+from engine.data.structure.scales import two_states
 from engine.data.structure.unit_columns import unit_problems
 from engine.domain.datatypes import DataType
 from engine.domain.profile import TypeGuess
@@ -77,7 +78,10 @@ def _cleaned(table: TableFound) -> Cleaned:
     decimal = table.read.get("decimal", ".")
     marks_count = table.source.format != "json"
     told = called_missing(table.details.get("legend", []), frame) if marks_count else {}
-    return clean(frame, table.name, decimal=decimal, marks_count=marks_count, told=told)
+    cleaned = clean(frame, table.name, decimal=decimal, marks_count=marks_count, told=told)
+    if marks_count:
+        _without_not_done(table.name, cleaned)
+    return cleaned
 
 
 def _named_rows(table: TableFound, frame: Frame) -> Frame:
@@ -151,6 +155,26 @@ def _rows_called(table: TableFound, frame: Frame, *, short_header: bool) -> Fram
     return frame
 
 
+def _without_not_done(name: str, cleaned: Cleaned) -> None:
+    """Read `nd` beside two states of a test as missing: what nobody looked for is neither positive nor negative."""
+    for column in _unique(cleaned.frame):
+        cells = cleaned.frame[column]
+        if cells.dtype != object or cells.nunique() > MOST_STATES:
+            continue
+        levels = [str(level) for level in cells.dropna().unique()]
+        marks = [level for level in levels if tidy(level).lower() in NOT_DONE]
+        if marks and two_states([level for level in levels if level not in marks]):
+            without = int(cells.isin(marks).sum())
+            cleaned.frame[column] = cells.where(~cells.isin(marks))
+            cleaned.marks[column] = sorted({tidy(mark) for mark in marks})
+            told = f"{plural(without, 'cell')} ({some(marks)}) in column {column!r}"
+            cleaned.warnings.append(f"{name}: {told} are read as missing values: not done is neither of the two.")
+
+
+MOST_STATES = 6
+"""Two states of a test, and so many words at most that it was not done, or how they are written."""
+
+
 def _keep_marks(table: TableFound, cleaned: Cleaned, frame: Frame) -> None:
     """Put the marks of missing values into the read options, for their columns only where others use them."""
     if cleaned.numbers:
@@ -222,6 +246,10 @@ def _use_matrix(table: TableFound, annotation: list[str], frame: Frame, mixed: l
     as_sheet = KINDS[DataType.SAMPLE_SHEET].in_table
     if best.read.get("transpose") and as_sheet is not None:  # what stands beside the samples describes them
         table.types += as_sheet(table, frame[[c for c in frame.columns[:1] if c not in annotation] + annotation])
+    if doubtful and (
+        timed := KINDS[DataType.SURVIVAL_TABLE].in_table
+    ):  # weights of mice that were watched until they died
+        table.types = sorted([*timed(table, other), *table.types], key=lambda guess: -guess.confidence)
     table.types.append(TypeGuess(type=DataType.TABLE, confidence=0.3, read=table.read))
 
 

@@ -117,13 +117,14 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     # A level that the first tells of already needs no finding on it alone.
     alone = [value.rpartition(" = ")[2] for value in levels if not _names_level(first, value)]
 
-    def said(finding: Finding) -> tuple[bool, bool, int, bool]:
+    def said(finding: Finding) -> tuple[bool, bool, bool, int, bool]:
         told = bool(levels) and all(_names_level(finding, level) for level in levels)
         alike = not first.row or (finding.artifact, set(finding.row)) == (first.artifact, set(first.row))
         row = " ".join(value for value in finding.row.values() if isinstance(value, str))
         about = bool(columns) and alike and all(_holds(row, name) for name in columns)
         only = len(levels) == 1 and any(_holds(row, value) for value in alone)
-        return told, only, sum(_holds(finding.text, name) for name in genes), about
+        pair = len(levels) == 2 and all(_holds(row, value.rpartition(" = ")[2]) for value in levels)  # of three groups
+        return told, pair, only, sum(_holds(finding.text, name) for name in genes), about
 
     return max(result.findings, key=said)  # the first of several that say as much
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from engine.domain.plan import TaskDag, texts_of
 from engine.domain.profile import ColumnProfile
+from engine.text.letters import plain
 
 _BARE = frozenset(
     "yes no ja nein oui non si true false positive negative pos neg present absent positiv negativ vrai faux".split()
@@ -41,10 +42,48 @@ def with_names(text: str, plan: TaskDag | None, columns: Sequence[ColumnProfile]
         params: of the step that wrote the sentence.
     """
     given = {text for value in params.values() for text in texts_of(value)}
+    for column in columns:
+        if column.name in given:
+            text = _with_ends(text, column)
     for told in (*_made(plan), *_yes_and_no(columns)):
         if told.column in given:
             text = _named(text, told)
     return text
+
+
+_HAPPENED = frozenset("yes ja oui si true wahr vrai y j".split())
+_POSITIVE = frozenset("positive pos positiv positif positivo +".split())
+_ENDS = {
+    word: noun
+    for noun, words in {
+        "death": "dead died death deceased tot tod gestorben verstorben mort morte deces decede muerto muerte",
+        "relapse": "relapse relapsed rezidiv ruckfall rechute recaida",
+        "recurrence": "recurrence recurred",
+        "progression": "progression progressed",
+        "infection": "infection infected",
+        "failure": "failure failed",
+        "the event": "event events ereignis evento evenement",
+    }.items()
+    for word in words.split()
+}
+"""What an end is called where its column or level says how it stands: `dead = yes (1)` is death."""
+_OF = r"\b(hazard|risk|odds|rate|share|cumulative incidence|probability) of "
+
+
+def _with_ends(text: str, column: ColumnProfile) -> str:
+    """Return a sentence with what happened as people say it: the hazard of death, the share of Bd positive."""
+    for level in column.levels:
+        own = re.escape(level)
+        told = re.compile(rf"{_OF}{re.escape(column.name)} = (?:(\w[\w ]*?) \({own}\)|({own}))(?![\w.(])")
+        text = told.sub(lambda found: _of_end(found, column.name), text)
+    return text
+
+
+def _of_end(found: re.Match[str], name: str) -> str:
+    words = plain(found[2] or found[3]).strip()
+    noun = _ENDS.get(words) or (_ENDS.get(plain(name).strip(), name) if words in _HAPPENED else "")
+    noun = noun or (f"{name} positive" if words in _POSITIVE else "")
+    return f"{found[1]} of {noun}" if noun else found[0]
 
 
 def _made(plan: TaskDag | None) -> Iterator[_Told]:

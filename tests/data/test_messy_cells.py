@@ -677,3 +677,21 @@ def test_a_date_of_a_year_that_has_not_come_is_told(tmp_path, ending):
     (column,) = [column for column in profile.column_profiles if column.name == "date"]
     assert column.notes == ["Dates of 2016 to 2117.", "1 date of a year that has not come (2117): a slip?"]
     assert any("'date': 1 date of a year that has not come" in text for text in profile.warnings)
+
+
+@pytest.mark.parametrize(("mark", "states"), [("nd", ("pos", "neg")), ("n.d.", ("yes", "no")), ("?", ("ja", "nein"))])
+def test_not_done_is_no_third_result(tmp_path: Path, mark: str, states: tuple[str, str]) -> None:
+    path = tmp_path / "toads.csv"
+    cells = [*states * 12, mark, mark]
+    pd.DataFrame({"toad": range(26), "Bd": cells}).to_csv(path, index=False)
+    profile = profile_file(path)
+    assert set(profile.column_profiles[1].levels) == set(states)
+    assert any(f"2 cells ('{mark}') in column 'Bd' are read as missing values" in text for text in profile.warnings)
+    read = read_table(str(path), **profile.types[0].read)
+    assert int(read["Bd"].isna().sum()) == 2  # a step reads what the profile says
+
+
+def test_a_diet_that_is_called_like_a_mark_stays(tmp_path: Path) -> None:
+    path = tmp_path / "diets.csv"
+    pd.DataFrame({"mouse": range(24), "diet": ["ND", "HFD", "chow"] * 8}).to_csv(path, index=False)
+    assert set(profile_file(path).column_profiles[1].levels) == {"ND", "HFD", "chow"}

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from engine.data.profiler import profile_file
 from engine.data.structure.rows import look
+from engine.domain.datatypes import DataType
 
 RNG = np.random.default_rng
 
@@ -203,3 +205,28 @@ def test_a_measure_at_an_occasion_is_no_time_to_death() -> None:
     })  # fmt: skip
     assert found(frame).survival == {}
     assert found(frame.assign(months=rng.exponential(20, 80))).survival["time"] == "months"
+
+
+def mice(named: str) -> pd.DataFrame:
+    """Simulated: four mice in each of twelve cages, of both sexes, watched until they died or for 14 days."""
+    rng, n = np.random.default_rng(6), 48
+    day = np.minimum(rng.geometric(0.15, n) + 1, 14)
+    return pd.DataFrame(
+        {named: [f"m{at}" for at in range(1, n + 1)], "grp": np.repeat(["veh", "KX10", "KX30"], 16),
+         "sex": ["M", "F"] * 24, "cage": [f"c{1 + at // 4}" for at in range(n)], "day_end": day,
+         "died": (day < 14).astype(int)}
+    )  # fmt: skip
+
+
+def test_animals_of_a_cage_are_no_occasions_of_it():
+    assert found(mice("mouse")).survival == {"time": "day_end", "event": "died", "event_value": "1"}
+    assert found(mice("sample")).survival == {}  # rows may be samples of a cage
+
+
+def test_weights_beside_the_time_of_death_hide_no_survival(tmp_path):
+    frame = mice("mouse")
+    rng = np.random.default_rng(7)
+    for day in range(8):
+        frame[f"wt_d{day}"] = np.where(frame["day_end"] > day, rng.normal(20, 1, 48).round(1), np.nan)
+    frame.to_csv(tmp_path / "mice.csv", index=False)
+    assert profile_file(tmp_path / "mice.csv").types[0].type is DataType.SURVIVAL_TABLE

@@ -97,3 +97,19 @@ def test_a_conversion_is_planned_to_another_unit_only(tmp_path, question, tools,
     plan = planner.plan(question, profiles).plan
     assert [node.tool for node in plan.nodes] == tools
     assert plan.nodes[0].params.get("to_unit") == to
+
+
+def test_a_place_that_reads_like_a_unit_is_a_group(tmp_path):
+    rng, n = np.random.default_rng(4), 40
+    pd.DataFrame(
+        {"stream": rng.choice(list("ABCD"), n), "pos": ["us", "ds"] * 20, "NO3_mg_l": rng.normal(9, 2, n).round(1)}
+    ).to_csv(tmp_path / "water.csv", index=False)
+    assert profile_file(tmp_path / "water.csv").structure.units == {}
+
+
+def test_units_that_nothing_calls_so_differ_in_the_size_of_values(tmp_path):
+    rng, n = np.random.default_rng(4), 40
+    amount = np.where(np.arange(n) % 2, rng.normal(90, 9, n), rng.normal(1, 0.1, n)).round(2)
+    frame = pd.DataFrame({"who": [f"p{at}" for at in range(n)], "crea": amount, "as": ["mg/dL", "umol/L"] * 20})
+    frame.to_csv(tmp_path / "crea.csv", index=False)
+    assert profile_file(tmp_path / "crea.csv").structure.units == {"crea": "as"}

@@ -212,6 +212,15 @@ def test_a_comparison_that_names_the_level_is_not_left_for_that_level_alone(made
     assert synthesize(view, registry(), store).summary == ["Growth is higher in low than in high: 3 against 2."]
 
 
+def test_of_three_groups_the_two_that_are_set_against_each_other_are_told(made):
+    view, store = made
+    view = asking(of_findings(view, ("Growth differs: against veh low 2 and high 3.", {}),
+                              ("Growth is lower with low than with veh.", {"pair": "low vs veh"}),
+                              ("Growth is lower with high than with veh.", {"pair": "high vs veh"})),
+                  ("level", "dose group = high"), ("level", "dose group = veh"))  # fmt: skip
+    assert synthesize(view, registry(), store).summary == ["Growth is lower with high than with veh."]
+
+
 def test_p_values_and_whole_intervals_are_never_cut_from_a_wide_table():
     header = [
         "gene",
@@ -287,3 +296,15 @@ def test_words_that_the_plan_leaves_aside_limit_the_answer(made):
     report = synthesize(view, registry(), store)
     assert "The plan leaves aside 'drugs'." in caveats(view, report.answers)
     assert "The plan leaves aside 'drugs'." in report.limitations
+
+
+def test_a_table_is_shown_by_the_rows_that_are_told_in_their_order(made):
+    view, store = made
+    result = view.results["n1"]
+    leading = result.findings[0].model_copy(update={"told_only": True})
+    pointing = [finding for finding in result.findings[1:] if finding.row]
+    assert len(pointing) > 1
+    turned = result.model_copy(update={"findings": [leading, *pointing[::-1]]})
+    shown = synthesize(view.model_copy(update={"results": {**view.results, "n1": turned}}), registry(), store)
+    cells = [row[0] for row in shown.answers[0].table.rows.values()]
+    assert cells == [next(iter(finding.row.values())) for finding in pointing[::-1]]

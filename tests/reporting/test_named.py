@@ -54,3 +54,29 @@ def test_what_a_step_was_not_given_and_names_that_speak_stay():
 )  # fmt: skip
 def test_sides_of_a_number_and_levels_taken_together(name, expression, text, said):
     assert with_names(text, plan_of(name, expression), [], {"group": name}) == said
+
+
+DEAD = ColumnProfile(name="dead", kind="integer", scale="binary", levels={"0": 3, "1": 4})
+STATUS = ColumnProfile(name="status", kind="integer", scale="code", levels={"1": 3, "2": 4})
+BD = ColumnProfile(name="Bd", kind="category", scale="binary", levels={"pos": 3, "neg": 4})
+SICK = ColumnProfile(name="mastitis", kind="category", scale="binary", levels={"si": 3, "no": 4})
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "said"),
+    [
+        (DEAD, "The hazard of dead = yes (1) was lower", "The hazard of death was lower"),
+        (STATUS, "The hazard of status = died (2) was lower", "The hazard of death was lower"),
+        (
+            STATUS,
+            "The hazard of status = transplanted (2) was lower",
+            "The hazard of status = transplanted (2) was lower",
+        ),
+        (SICK, "The share of mastitis = si is higher", "The share of mastitis is higher"),
+        (SICK, "The share of mastitis = no is higher", "The share of mastitis = no is higher"),
+        (BD, "The odds of Bd = pos are higher", "The odds of Bd positive are higher"),
+        (DEAD, "The hazard of dead = 1.5 was lower", "The hazard of dead = 1.5 was lower"),
+    ],
+)
+def test_an_end_is_told_as_people_say_it(column: ColumnProfile, text: str, said: str):
+    assert with_names(text, None, [column], {"event": column.name}) == said

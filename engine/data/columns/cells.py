@@ -24,6 +24,11 @@ MISSING_MARKS = frozenset({
     "non disponible", "non mesur\u00e9", "perdu", "perdue", "\u2013", "\u2014",
 })  # fmt: skip
 """Cells that say `there is no value here` in English, German, French or Spanish, in lower case."""
+NOT_DONE = frozenset({
+    "n.d.", "n.d", "nd", "n/d", "n.m.", "n.r.", "n.a.", "na.", "n/a", "not determined", "not done", "not measured",
+    "not tested", "n.b.", "n. b.", "nicht bestimmt", "nicht gemessen", "k.a.", "k. a.", "k.a", "?", "??",
+})  # fmt: skip
+"""Those that say that nothing was looked for: also beside words they are no answer (pos, neg, nd)."""
 DETECTION_MARKS = frozenset({"below detection", "bdl", "lod", "loq", "nicht nachweisbar"})
 """Those of them that say why: there was less than could be measured."""
 _MEANS_SOMETHING = re.compile(

@@ -29,15 +29,15 @@ def _survival(table: TableFound, frame: Frame) -> list[TypeGuess]:
     # What is measured at occasions is no clock (`crp_d3`).
     at_occasions = {name for wide in table.structure.wide if wide.ordered for name in wide.columns}
     clocks = [c for c in table.column_profiles if found or c.name not in at_occasions]
-    time, event = best(clocks, "time"), best(table.column_profiles, "event")
+    known = {column.name: column for column in table.column_profiles}
+    time = known.get(found.get("time", "")) or best(clocks, "time")
+    event = known.get(found.get("event", "")) or best(table.column_profiles, "event")
     if time is None or event is None or table.source.rows < 5 or table.structure.dated:
         return []  # of two dates the planner makes a time
     if not table.structure.survival and any(
         time.name in item.within and item.confidence > BLOCK for item in table.structure.repeated
     ):
         return []  # the time tells the rows of a subject apart: visits, not the ends of watching
-    known = {column.name: column for column in table.column_profiles}
-    time, event = known.get(found.get("time", ""), time), known.get(found.get("event", ""), event)
     table.details["survival"] = {"time": time.name, "event": event.name}
     times = [c.name for c in clocks if c.role("time")]
     if len(times) > 1:

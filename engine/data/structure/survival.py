@@ -45,8 +45,9 @@ def time_to_event(
         return {}
     interval = _interval(table, repeated)
     clock = {c.name for c in table.cols if _clock_score(c, times) >= 0.6}
-    if not interval and any(set(r.within) - clock and r.confidence > BLOCK for r in repeated):
-        return {}  # rows are occasions; what differs only in how long it was watched are several teeth of a patient
+    each = any(c.size == table.rows and c.hint("subject") and not c.hint("cluster") for c in table.cols)
+    if not interval and not each and any(set(r.within) - clock and r.confidence > BLOCK for r in repeated):
+        return {}  # rows are occasions; what differs only in how long it was watched are teeth, or mice of a cage
     events = _events(table, times)
     if not events or (interval and events[0][0] < 0.5):
         return {}

@@ -24,9 +24,22 @@ def units_beside(table: View) -> dict[str, str]:
     for at, units in enumerate(table.cols):
         if units.numbers is None and 2 <= units.size <= MOST and _are_units(units):
             measure = _measured(table, at)
-            if measure:
+            if measure and (_CALLED & set(tokens(units.name)) or _apart(table[measure], units)):
                 found.setdefault(measure, units.name)
     return found
+
+
+APART = 1.5
+"""So much larger are values in one unit than in another where nothing calls it a unit: `us` is upstream, too."""
+
+
+def _apart(measure: Col, units: Col) -> bool:
+    """Say whether the values are of another size in another unit."""
+    import numpy as np
+
+    values = [measure.numbers[(units.codes == code) & np.isfinite(measure.numbers)] for code in range(units.size)]
+    middles = sorted(abs(float(np.median(part))) for part in values if len(part))
+    return len(middles) > 1 and middles[-1] >= APART * middles[0]
 
 
 def _are_units(col: Col) -> bool:

@@ -201,6 +201,18 @@ def two_measured(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def nothing_held(bound: Bound, reading: Reading) -> bool:
+    """Every column that is only to be held constant has a part in the step: unadjusted is another question."""
+    return not held_left(bound, reading)
+
+
+def held_left(bound: Bound, reading: Reading) -> set[str]:
+    """Return the columns that are only to be held constant and have no part in a step."""
+    held = {name for name, parts in reading.parts.items() if parts == {"adjust"}}
+    return {name for name in held if bound.sheet and bound.sheet.column(name)} - {*bound.columns()}
+
+
+@_named
 def nothing_left(bound: Bound, reading: Reading) -> bool:
     """Every column that is surely named has a part in the step."""
     sheet = bound.sheet

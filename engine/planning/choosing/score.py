@@ -16,7 +16,7 @@ from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ToolSpec
 from engine.planning.binding.bind import bind
 from engine.planning.binding.bound import Bound
-from engine.planning.binding.conditions import holds
+from engine.planning.binding.conditions import held_left, holds
 from engine.planning.binding.files import leaves_files, methods_named, on_the_way, reachable, suits
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.choosing.forms import worded
@@ -245,10 +245,7 @@ def _contrasts_left(item: Candidate, reading: Reading) -> int:
 
 def _held_left(item: Candidate, reading: Reading) -> int:
     """Return twice how many columns that are only to be held constant have no part in the step: unadjusted is another question."""
-    if item.bound is None or item.bound.sheet is None:
-        return 0
-    held = [name for name, parts in reading.parts.items() if parts == {"adjust"} and item.bound.sheet.column(name)]
-    return 2 * len(set(held) - set(item.bound.columns()))
+    return 2 * len(held_left(item.bound, reading)) if item.bound is not None else 0
 
 
 def _shares_left(item: Candidate, reading: Reading) -> int:

@@ -151,7 +151,7 @@ def _named_otherwise(first: Candidate, every: list[Candidate]) -> bool:
         other.wording >= HEARD
         and first.analysis.id in other.analysis.instead
         and bool(other.unmet)
-        and all(name.startswith("not_said:") or name == "one_change" for name in other.unmet)
+        and all(name.startswith("not_said:") or name in ("one_change", "nothing_held") for name in other.unmet)
         for other in every
     )
 
