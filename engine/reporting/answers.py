@@ -329,7 +329,6 @@ def _is_number(cells: Sequence[str]) -> bool:
 def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
     """Return at most three: all that failed or was left out first, then what speaks against these answers."""
     missing = unfinished(view) + [f"Not answered: {text}" for text in (view.plan.not_answered if view.plan else [])]
-    missing += left_aside(view)
     if len(missing) > MOST_CAVEATS:
         more = len(missing) - MOST_CAVEATS + 1
         return [*missing[: MOST_CAVEATS - 1], f"{more} more things were not done or not answered; see the details."]
@@ -338,7 +337,9 @@ def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
     whole = [w for w in general if any(w.startswith(f"{profile.name} ") for profile in view.profiles)]
     general = [w for w in general if w not in whole]
     found = [*missing, *general, *_of_steps(view, answers), *_of_data(view, answers), *whole]
-    return [text for text in dict.fromkeys(" ".join(text.split()) for text in found) if text][:MOST_CAVEATS]
+    found = [text for text in dict.fromkeys(" ".join(text.split()) for text in found) if text]
+    aside = left_aside(view)  # often only how something is called: what is known to limit the answer goes before
+    return [*found[: max(MOST_CAVEATS - len(aside), len(missing))], *aside][:MOST_CAVEATS]
 
 
 def _of_file(warning: str, view: RunView) -> bool:

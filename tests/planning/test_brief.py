@@ -49,6 +49,10 @@ def test_each_part_is_named_with_its_groups_counted(engine, table):
     assert parts["Event is"] == "not known yet"  # of 1 and 2 either may be it, and nothing in the file says so
 
 
+def test_a_choice_of_rows_says_which(engine, table):
+    assert told(engine, "Which patients have ferritin above 80?", table)["Rows"].startswith("ferritin > 80")
+
+
 def test_a_setting_that_words_decided_can_be_picked(engine, table):
     (goal,) = engine.briefs(engine.plan("Is ferritin different between the arms, with Welch's test?", [table]))
     part = goal.choice

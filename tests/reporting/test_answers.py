@@ -289,6 +289,17 @@ def test_the_rows_that_a_sentence_names_are_shown_and_no_others(made):
     assert table.total > 1
 
 
+def test_words_left_aside_come_after_what_is_known_to_limit_the_answer(made):
+    view, store = made
+    asked = OpenQuestion(id=LEFT_ASIDE, text="The plan leaves aside 'meter': is that meant?", why="")
+    plan = view.plan.model_copy(update={"open_questions": [asked], "warnings": ["A.", "B.", "C."]})
+    view = view.model_copy(update={"plan": plan})
+    assert caveats(view, synthesize(view, registry(), store).answers) == ["A.", "B.", "The plan leaves aside 'meter'."]
+    lost = [f"no {at}" for at in range(3)]
+    view = view.model_copy(update={"plan": plan.model_copy(update={"not_answered": lost})})
+    assert caveats(view, synthesize(view, registry(), store).answers) == [f"Not answered: {text}" for text in lost]
+
+
 def test_words_that_the_plan_leaves_aside_limit_the_answer(made):
     view, store = made
     asked = OpenQuestion(id=LEFT_ASIDE, text="The plan leaves aside 'drugs': is that meant?", why="")

@@ -391,6 +391,26 @@ def test_a_condition_is_told_in_words():
     assert finding["text"] == "In 2 of 4 rows site is a or c and mass > 5."
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["P1", "P2", "P3", "P4"], "In 2 of 4 rows mass > 5: who P3, P4."),
+        (["P1", "P1", "P3", "P4"], "In 2 of 4 rows mass > 5: who P3, P4."),  # several rows of one, but not of these
+        (["P1", "P2", "P3", "P3"], "In 2 of 4 rows mass > 5."),
+        ([1, 1, 3, 4], "In 2 of 4 rows mass > 5."),  # numbers may count anything
+        ([1, 2, 3, 4], "In 2 of 4 rows mass > 5: who 3, 4."),
+    ],
+)
+def test_the_few_rows_that_meet_a_condition_are_named(names: list, said: str):
+    table = pd.DataFrame({"who": names, "mass": [1, 5, 7, 9]})
+    assert first_of(filter_rows, table, condition="`mass` > 5")["text"] == said
+
+
+def test_many_rows_are_not_named():
+    table = pd.DataFrame({"who": [f"P{at}" for at in range(40)], "mass": range(40)})
+    assert first_of(filter_rows, table, condition="`mass` > 5")["text"] == "In 34 of 40 rows mass > 5."
+
+
 # ==== whose change, how many, the two at the ends ====
 
 

@@ -17,7 +17,7 @@ _AND = " and "
 def kept_before(
     plan: TaskDag, node: TaskNode, registry: ToolRegistry, known: Mapping[str, Mapping[str, str]]
 ) -> list[BriefPart]:
-    """Return what earlier steps do to the rows that a step sees, each with what else it could be: fewer conditions or none.
+    """Return what a step and those before it do to the rows, each with what else it could be: fewer conditions or none.
 
     Args:
         plan: the plan.
@@ -25,7 +25,7 @@ def kept_before(
         registry: says which parameter holds a condition on rows.
         known: what codes stand for.
     """
-    ahead, seen, found = list(node.upstream()), set[str](), list[BriefPart]()
+    ahead, seen, found = [node.id], set[str](), list[BriefPart]()
     while ahead:
         step = plan.node(ahead.pop(0))
         if step is None or step.id in seen:

@@ -134,6 +134,24 @@ def condition_in_words(condition):
     return re.sub(r" in \[([^]]*)\]", lambda match: f" is {either(match)}", text)
 
 
+def naming_column(table, *without):
+    """Return the first column whose values are all there and name one row each, "" where none does."""
+    import pandas as pd
+
+    able = (name for name in table.columns if name not in without and not pd.api.types.is_float_dtype(table[name]))
+    return next((name for name in able if table[name].notna().all() and table[name].is_unique), "")
+
+
+def named_rows(kept, whole, condition):
+    """Return which few rows meet a condition, as the end of a sentence: by what names all rows or, of these, a text."""
+    asked = [column for column in whole.columns if f"`{column}`" in condition]
+    among = naming_column(kept, *asked)
+    name = naming_column(whole, *asked) or (among if among and kept[among].dtype == object else "")
+    if not name or len(kept) > 12:
+        return ""
+    return f": {name} {', '.join(str(value) for value in kept[name])}"
+
+
 def describe_order(table, total, sort_by, order, top_n):
     """Return the finding on rows in order: their number, range and the first few by name where a column names them."""
     import pandas as pd
@@ -143,8 +161,7 @@ def describe_order(table, total, sort_by, order, top_n):
     end = high if order == "descending" else low
     first, last = table[sort_by].iloc[0], table[sort_by].dropna().iloc[-1]
     shown = (format_number(first, 6), format_number(last, 6)) if numeric else (str(first), str(last))
-    names = next((name for name in table.columns if name != sort_by and not pd.api.types.is_float_dtype(table[name])
-                  and table[name].notna().all() and table[name].is_unique), "")  # fmt: skip
+    names = naming_column(table, sort_by)
     head = ", ".join(str(value) for value in table[names].iloc[: 10 if top_n else 5]) if names else ""
     what = f"The {len(table)} of {total} rows with the {end} {sort_by}" if top_n else f"{len(table)} rows by {sort_by}"
     text = f"{what}, in {order} order from {shown[0]} to {shown[1]}" + (f"; first by {names}: {head}." if head else ".")
@@ -193,7 +210,8 @@ def describe_order(table, total, sort_by, order, top_n):
     seconds=1.0,
     example="Keep only the female penguins heavier than 4 kg.",
     helpers=(plain_table, require_columns, numeric_values, level_labels, format_number, finding_values, sort_key,
-             summarise_rows, rows_in_order, condition_in_words, describe_order, *EVALUATOR), answers=['filter_rows'],
+             summarise_rows, rows_in_order, condition_in_words, naming_column,
+             named_rows, describe_order, *EVALUATOR), answers=['filter_rows'],
 )  # fmt: skip
 def filter_rows(
     table,
@@ -236,7 +254,8 @@ def filter_rows(
             warnings.append(f"{unknown} of {total} rows were left out because a value in the condition is missing.")
         what = f"levels of {by}, by their {aggregate}," if by else "rows"
         findings = [
-            {"text": f"In {len(filtered)} of {total} {what} {condition_in_words(condition)}.",
+            {"text": f"In {len(filtered)} of {total} {what} {condition_in_words(condition)}"
+                     f"{named_rows(filtered, table, condition)}.",
              "values": finding_values(n_kept=len(filtered), n_rows=total, n_unknown=unknown), "output": "filtered"}
         ]  # fmt: skip
     if sort_by:
