@@ -56,6 +56,8 @@ class Analysis(Value):
     """Which analyses are meant where the data do not meet `when`."""
     stands_for: list[str] = []
     """Analyses of other fields in whose place this one is meant where the data cannot serve them."""
+    alike: list[str] = []
+    """Analyses that answer the same question of the same columns in another form: nobody is asked which is meant."""
     needs: list[str] = []
     """Roles of parameters that must be bound for this analysis, though the tool can do without."""
     guards: list[str] = []

@@ -465,3 +465,13 @@ def test_codes_of_groups_stand_with_their_column_in_a_log_rank_test(tmp_path):
         log_rank, {"survival": frame}, {"time": "time", "event": "cens", "group": "grade"}, tmp_path
     )
     assert "longest with grade 1 and shortest with grade 3" in record["findings"][0]["text"]
+
+
+def test_of_several_levels_the_ends_are_told_by_their_adjusted_means():
+    rng, n = np.random.default_rng(3), 90
+    table = pd.DataFrame({"variety": ["a", "b", "c"] * 30, "block": np.repeat(["i", "ii", "iii"], 30)})
+    table["yield_kg"] = 10 + 5.0 * (table["variety"] == "b") - 4.0 * (table["variety"] == "c") + rng.normal(0, 1, n)
+    result = linear_regression(table, outcome="yield_kg", predictors=["variety", "block"])
+    means = result["marginal_means"].query("factor == 'variety'").set_index("level")["mean"]
+    ends = f"highest in b ({format_number(means['b'])}) and lowest in c ({format_number(means['c'])})"
+    assert f"different between the levels of variety, {ends} (p = " in result["findings"][0]["text"]

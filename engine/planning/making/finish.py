@@ -136,13 +136,20 @@ def _leads(first: Candidate, every: list[Candidate], beside: set[str]) -> bool:
 
     A plan does more than its answer: a test of survival curves brings the curves along.
     """
-    own = {first.analysis.id, *beside}
+    own = {first.analysis.id, *beside, *(c.analysis.id for c in every if _alike(first, c))}
     share = sum(c.probability for c in every if c.analysis.id in own)
     if first.instead_of:
         share = max(share, first.probability)
         own.add(first.instead_of)
     second = max((c.probability for c in every if c.analysis.id not in own), default=0.0)
     return share >= CLEAR or (share >= LIKELY and share >= FAR * second)
+
+
+def _alike(first: Candidate, other: Candidate) -> bool:
+    """Say whether an analysis answers the same question of the same columns: a share by groups, tested or as a table."""
+    if other.analysis.id not in first.analysis.alike or first.bound is None or other.bound is None:
+        return False
+    return {*first.bound.columns()} == {*other.bound.columns()} and not (other.bound.missing or other.unmet)
 
 
 def _named_otherwise(first: Candidate, every: list[Candidate]) -> bool:

@@ -24,6 +24,7 @@ from engine.toolbox.statistics.marginal import (
 from engine.toolbox.tables.columns import (
     called_level,
     complete_rows,
+    ends_told,
     finding_values,
     format_number,
     format_p,
@@ -580,6 +581,7 @@ def describe_factors(tests, contrasts, levels, value):
         *MARGINAL_HELPERS,
         in_a_row,
         which_differ,
+        ends_told,
         several_told,
         describe_factors,
         design_frame,

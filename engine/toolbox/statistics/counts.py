@@ -480,7 +480,7 @@ def count_regression(
         "marginal_means": pd.DataFrame(means) if means else None,
         "contrasts": contrast_frame(contrasts),
         "regression_plot": count_figure(rows, fit, count),
-        "findings": describe_predictors(rows, effects, together, f"The {what}", "is", "rate_ratio", adjusted)
+        "findings": describe_predictors(rows, effects, together, f"The {what}", "is", "rate_ratio", adjusted, means)
         + lead
         + findings,
         "warnings": warnings + notes + few + doubts,

@@ -21,6 +21,7 @@ from engine.toolbox.statistics.marginal import (
 )
 from engine.toolbox.tables.columns import (
     complete_rows,
+    ends_told,
     finding_values,
     format_number,
     format_p,
@@ -89,7 +90,7 @@ ADJUSTED = param("Predictors that are only adjusted for, which the first sentenc
                  role="adjusted")  # fmt: skip
 
 
-def describe_predictors(rows, effects, joint, subject, verb, key, adjusted):
+def describe_predictors(rows, effects, joint, subject, verb, key, adjusted, means=()):
     """Return the finding on all predictors that are asked about, [] where it is one.
 
     Args:
@@ -100,6 +101,7 @@ def describe_predictors(rows, effects, joint, subject, verb, key, adjusted):
         verb: how it goes on.
         key: the column of the effect, `estimate` or one of a ratio.
         adjusted: the predictors that are not asked about.
+        means: marginal means, a row for each level of each factor.
     """
     asked = [name for name in effects if name not in adjusted and ":" not in name]
     if len(asked) < 2 or any(len(effects[name]) > 1 and name not in joint for name in asked):
@@ -107,7 +109,9 @@ def describe_predictors(rows, effects, joint, subject, verb, key, adjusted):
     by, parts = {row["term"]: row for row in rows}, []
     for name in asked:
         if name in joint:
-            parts.append({"name": name, "p": joint[name]})
+            levels = [(row["mean"], row["level"]) for row in means if row["factor"] == name and not row["within"]]
+            ends = [f"{level} ({format_number(mean)})" for mean, level in (max(levels), min(levels))] if levels else []
+            parts.append({"name": name, "p": joint[name], "ends": ends})
             continue
         row = by[effects[name][0]]
         effect, none = row[key], 0 if key == "estimate" else 1
@@ -123,7 +127,8 @@ def describe_predictors(rows, effects, joint, subject, verb, key, adjusted):
     return [{"text": several_told(parts, subject, verb), "values": values, "output": "coefficients", "row": {}}]
 
 
-REFERENCE_HELPERS = (in_a_row, reference_levels, known_reference, with_references, several_told, describe_predictors)
+REFERENCE_HELPERS = (in_a_row, reference_levels, known_reference, with_references, ends_told, several_told,
+                     describe_predictors)  # fmt: skip
 
 
 def predictor_matrix(table, predictors, categorical, per=1.0):
@@ -598,7 +603,7 @@ def linear_regression(
         findings.insert(0 if own or not findings else 1, finding)
     together = {name: row["p_value"] for name, row in together.items()}
     if not interaction:
-        findings = describe_predictors(rows, effects, together, outcome, "is", "estimate", adjusted) + findings
+        findings = describe_predictors(rows, effects, together, outcome, "is", "estimate", adjusted, means) + findings
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),

@@ -541,7 +541,9 @@ def mixed_model(
         said = {"binomial": f"The odds of {what}", "poisson": f"The rate of {what}"}.get(family, outcome)
         verb = "are" if family == "binomial" else "is"
         together = {row["effect"]: row["p_value"] for row in tests if row["df"] > 1}
-        several = describe_predictors(terms, effects, together, said, verb, ratio or "estimate", adjusted)
+        several = describe_predictors(
+            terms, effects, together, said, verb, ratio or "estimate", adjusted, () if family == "binomial" else means
+        )
         # The effect that is asked about is the answer, also of a single one; which model gave it comes after.
         answer = [*several, *lead] or rest[:1]
         findings = [*answer, *fitted, *(finding for finding in rest if finding not in answer), *steeper]

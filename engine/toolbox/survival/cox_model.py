@@ -10,6 +10,7 @@ from engine.toolbox.survival.partial_likelihood import (
 )
 from engine.toolbox.tables.columns import (
     called_level,
+    ends_told,
     format_p,
     in_a_row,
     known_reference,
@@ -353,8 +354,8 @@ def draw_forest(table):
 
 CODING_HELPERS = (reference_levels, known_reference, code_covariates)
 COX_HELPERS = (
-    left_open, in_a_row, several_told, called_level, likely_control, *CODING_HELPERS, check_roles, check_rank,
-    robust_covariance, term_table, hazards_rows, doubtful_hazards, model_rows, term_finding, level_tests,
+    left_open, in_a_row, ends_told, several_told, called_level, likely_control, *CODING_HELPERS, check_roles,
+    check_rank, robust_covariance, term_table, hazards_rows, doubtful_hazards, model_rows, term_finding, level_tests,
     describe_levels, describe_covariates, draw_forest,
 )  # fmt: skip
 """What the Cox tool ships with beside the partial likelihood."""

@@ -267,12 +267,18 @@ def in_a_row(names):
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
+def ends_told(part):
+    """Return which level is highest and which lowest, between commas, where that is known."""
+    return ", highest in {} and lowest in {}".format(*part["ends"]) if part.get("ends") else ""
+
+
 def several_told(parts, subject, verb="is", most=5):
     """Return the sentence on several predictors of one model: what is clear with its size, and what is not shown.
 
     Args:
         parts: for each predictor a dict: `name`, `p`, and `size` with `where` and `interval` (`0.6 higher`, `with 1
-            unit more of age`, `95 % CI 0.4 to 0.9`), or no size where several levels are only tested together.
+            unit more of age`, `95 % CI 0.4 to 0.9`), or no size where several levels are only tested together;
+            these may have `ends`, the highest level and the lowest.
         subject: what is explained, as a sentence begins with it.
         verb: how it goes on.
         most: of so many at most the size is told, the clearest first.
@@ -281,7 +287,8 @@ def several_told(parts, subject, verb="is", most=5):
     open_ = [part for part in parts if part["p"] >= 0.05]
     told = [
         f"{part['size']} {part['where']} ({part['interval']}, {format_p(part['p'])})" if part.get("size")
-        else f"different between the levels of {part['name']} ({format_p(part['p'])})" for part in clear[:most]
+        else f"different between the levels of {part['name']}{ends_told(part)} ({format_p(part['p'])})"
+        for part in clear[:most]
     ]  # fmt: skip
     ranges = [f"{part['interval']}, " if part.get("size") else "" for part in open_]
     left = [f"{part['name']} ({seen}{format_p(part['p'])})" for part, seen in zip(open_, ranges, strict=True)]
@@ -371,6 +378,7 @@ GROUP_HELPERS = (
     left_open,
     in_a_row,
     which_differ,
+    ends_told,
     several_told,
     finding_values,
     palette,
