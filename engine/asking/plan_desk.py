@@ -13,6 +13,7 @@ from engine.asking.corrections import Corrections
 from engine.asking.edits import changes_between, chosen_now, kept_by_hand, of_rows, settled_by_hand, sides_apart
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import by_name, require_analysis, require_question
+from engine.asking.same_rows import same_rows, without_replaced
 from engine.data.columns.asked_sheet import of_read_sheets
 from engine.domain.events import PlanApproved, PlanEdited, PlanProposed
 from engine.domain.plan import TaskDag
@@ -137,7 +138,9 @@ class PlanDesk:
             made = made.model_copy(update={"notes": [*notes], "warnings": [*warnings]})
         plan = kept_by_hand(old, made, record.chosen, self.registry)
         kept = others_kept(old, plan, goal, values, self.registry) if values else plan
-        return kept or set_for_goal(old, goal, values, self.registry)
+        plan = kept or set_for_goal(old, goal, values, self.registry)
+        plan = same_rows(old, plan, fresh, self.registry) if fresh else plan
+        return without_replaced(self.records.store.plan(record.run_id, 1) or old, plan, record.chosen)
 
     def edit(self, run_id: str, plan: TaskDag, *, user: str = "") -> tuple[str, list[Issue]]:
         """Store an edited plan; a run that already started gets a successor waiting for approval.
