@@ -10,18 +10,22 @@ from pages.graph.text_check import draw_check
 from pages.parts.charts import draw_figure
 from pages.parts.drawing import levels_of
 from pages.parts.escape import plain
-from pages.parts.evidence import draw_evidence
-from pages.parts.tables import show_artifact, show_frame
+from pages.parts.evidence import check_button, table_button
+from pages.parts.tables import first_rows, show_artifact, show_table, table_of
 from pages.parts.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pandas as pd
 
     from engine.api import Engine, RunView
 
 FINDINGS_SHOWN = 12
 FIGURE_WIDTH = 600
 """Pixels: sentence, table and figure are seen without much scrolling."""
+ROW_HEIGHT = 35
+"""Pixels of a row of a table."""
 
 
 def draw_answer(engine: Engine, view: RunView) -> None:
@@ -64,18 +68,39 @@ def _one(engine: Engine, view: RunView, answer: Any, figure: Any, key: str) -> N
     with st.container(key=f"answer_{key}"):
         st.markdown(f"**{plain(answer.said)}**")
         for table, name in zip(answer.tables, ("table", "beside"), strict=False):
-            _rows_of(table, f"answer_{name}_{key}")
+            _rows_of(engine, table, artifacts.get(table.name), f"answer_{name}_{key}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             for table in answer.tables:
-                st.caption(plain(_extent(table)), width="content")
+                if table.name in artifacts:
+                    table_button(
+                        engine,
+                        artifacts[table.name],
+                        _extent(table),
+                        key=f"{table.name}_{key}",
+                        findings=report.findings,
+                    )
+                else:
+                    st.caption(plain(_extent(table)), width="content")
             if finding is not None:
-                _check_button(engine, finding, artifacts.get(finding.artifact), f"answer_{key}")
+                check_button(engine, finding, artifacts.get(finding.artifact), key=f"answer_{key}")
         if figure is not None:
             with st.container(width=FIGURE_WIDTH, key=f"answer_figure_{key}"):
                 draw_figure(engine, view, figure.artifact, caption=figure.caption, key=f"answer_{key}")
 
 
-def _rows_of(table: Any, key: str) -> None:
+def _rows_of(engine: Engine, table: Any, artifact: Any, key: str) -> None:
+    """Draw the columns that show an answer, all rows: what is told of first, then the others, to be sorted with it."""
+    frame, told = _told_rows(table), list(table.rows)
+    whole = table_of(str(engine.artifact(artifact.sha256))) if artifact is not None else frame
+    if set(table.columns) <= set(whole.columns) and max(told) <= len(whole):
+        frame = whole[table.columns].set_axis(range(1, len(whole) + 1))
+        frame = first_rows(frame, told)
+    alt = f"Rows of {table.name} that show this answer"
+    height = ROW_HEIGHT * (len(told) + 1) + 2 if len(told) < len(frame) else None
+    show_table(frame, key=key, alt=alt, rows=table.total, marked=table.marked, height=height)
+
+
+def _told_rows(table: Any) -> pd.DataFrame:
     import pandas as pd
 
     from engine.api import shown_cells
@@ -85,12 +110,12 @@ def _rows_of(table: Any, key: str) -> None:
     for name, as_number in zip(table.columns, numeric, strict=True):
         if as_number:
             frame[name] = pd.to_numeric(frame[name], errors="coerce")
-    show_frame(frame, key=key, alt=f"Rows of {table.name} that show this answer", marked=table.marked)
+    return frame
 
 
 def _extent(table: Any) -> str:
-    shown = f"{len(table.rows):,} of {table.total:,} rows" if len(table.rows) < table.total else "All rows"
-    return f"{shown} of {table.name}" + ("; the marked row is the one told of" if table.marked else "")
+    marked = f"; the marked row of {table.total:,} is the one told of" if table.marked else ""
+    return f"All columns of {table.name}{marked or f', {table.total:,} rows'}"
 
 
 def _details(engine: Engine, view: RunView, figures: list[Any]) -> None:
@@ -166,13 +191,7 @@ def _findings(engine: Engine, report: Any, run_id: str) -> None:
 def _finding(engine: Engine, finding: Any, artifacts: dict[str, Any], run_id: str) -> None:
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
         st.markdown(plain(finding.text), width="stretch")
-        _check_button(engine, finding, artifacts.get(finding.artifact), run_id)
-
-
-def _check_button(engine: Engine, finding: Any, artifact: Any, key: str) -> None:
-    if finding.artifact or finding.values:
-        with st.popover("Check", icon=":material/table_rows:", key=f"check_{key}_{finding.id}", type="tertiary"):
-            draw_evidence(engine, finding, artifact, key)
+        check_button(engine, finding, artifacts.get(finding.artifact), key=run_id)
 
 
 def _tables(engine: Engine, report: Any, run_id: str) -> None:

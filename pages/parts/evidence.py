@@ -1,50 +1,92 @@
-"""A finding's numbers beside the row of the table that they come from."""
+"""A finding's numbers beside their cells in the table that they come from, and that table as a whole."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pages.parts.escape import plain
-from pages.parts.tables import row_values, rows_shown_by, show_frame, table_of
+from pages.parts.tables import first_rows, rows_shown_by, save_button, show_artifact, show_frame, table_of, units_of
 from pages.parts.words import number, size
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from engine.api import Engine
 
 
+def check_button(engine: Engine, finding: Any, artifact: Any, *, key: str) -> None:
+    """Draw the button that opens a finding's numbers and their cells, over the page: beside it tables are too wide."""
+    if not (finding.artifact or finding.values):
+        return
+    if st.button("Check", icon=":material/table_rows:", key=f"check_{key}_{finding.id}", type="tertiary"):
+        st.dialog("Where these numbers stand", width="large")(draw_evidence)(engine, finding, artifact, key)
+
+
+def table_button(engine: Engine, artifact: Any, label: str, *, key: str, findings: Sequence[Any] = ()) -> None:
+    """Draw a button that opens a table with all its columns over the page."""
+    if st.button(plain(label), icon=":material/open_in_full:", key=f"open_{key}", type="tertiary"):
+        st.dialog(plain(artifact.name), width="large")(show_artifact)(
+            engine, artifact, key=f"opened_{key}", findings=findings
+        )
+
+
 def draw_evidence(engine: Engine, finding: Any, artifact: Any, run_id: str) -> None:
-    """Draw a finding's numbers and the table row they come from."""
+    """Draw a finding's numbers, and the table they come from with their row on top and the cell of the first marked."""
+    st.markdown(plain(finding.text))
     if finding.values:
         st.table([_value_row(value) for value in finding.values], border="horizontal", hide_index=True)
     if artifact is None:
         if finding.artifact:
             st.caption(plain(f"Shown by {finding.artifact}, made by step {finding.node}."))
         return
-    if finding.row:
-        frame = rows_shown_by(table_of(str(engine.artifact(artifact.sha256)), rows=1_000_000), finding.row)
-        # The cells that the sentence speaks of come first: the header of the others is one scroll away.
-        limits = ("lower_95", "upper_95") if any(value.low is not None for value in finding.values) else ()
-        named = (
-            *finding.row,
-            *(value.name for value in finding.values[:1]),
-            *limits,
-            *(v.name for v in finding.values),
-        )
-        told = [name for name in named if name in frame.columns]
-        frame = frame.loc[:, list(dict.fromkeys([*told, *frame.columns]))]
-        st.caption(plain(f"Its row in {artifact.name} (step {finding.node}), the numbers of the sentence first"))
-        if len(frame) == 1:  # downwards: nothing of a row lies beside what there is room for
-            rows = [{"Column": plain(name), "Value": plain(value)} for name, value in row_values(frame, frame.columns)]
-            st.table(rows, border="horizontal", hide_index=True)
-        else:
-            show_frame(frame, key=f"row_{run_id}_{finding.id}", alt=f"Row of {artifact.name} behind this finding")
+    path = engine.artifact(artifact.sha256)
+    frame = table_of(str(path))
+    rows = _rows(finding, frame)
+    named = _named(finding, frame) if rows else []
+    order = [name for name in dict.fromkeys([*finding.row, *named, *frame.columns]) if name in frame.columns]
+    shown = first_rows(frame, rows)[order] if finding.row and rows else first_rows(frame, rows)
+    where = f"{artifact.name} (step {finding.node}, {size(artifact.bytes)})"
+    if rows and named:
+        st.caption(plain(f"The marked cell of {where}, the row of the sentence on top"))
     else:
-        st.caption(plain(f"Shown by {artifact.name} (step {finding.node}, {size(artifact.bytes)})"))
-        show_frame(
-            table_of(str(engine.artifact(artifact.sha256))), key=f"rows_{run_id}_{finding.id}", alt=artifact.name
-        )
+        st.caption(plain(f"{'The row of the sentence on top of' if rows else 'Shown by'} {where}"))
+    show_frame(
+        shown,
+        key=f"rows_{run_id}_{finding.id}",
+        alt=artifact.name,
+        units=units_of([finding], artifact),
+        marked=rows,
+        cell=(0, named[0]) if named else None,
+        ordered=bool(finding.row and rows),
+    )
+    if artifact.rows and artifact.rows > len(frame):
+        st.caption(f"The first {len(frame):,} of {artifact.rows:,} rows. The file holds all of them.")
+    save_button(path, artifact.name, key=f"save_rows_{run_id}_{finding.id}")
+
+
+def _rows(finding: Any, frame: pd.DataFrame) -> list[int]:
+    """Return the rows of a finding: those it points to, else those of the levels that its numbers are called by."""
+    if finding.row:
+        return list(rows_shown_by(frame, finding.row).index)
+    found: list[int] = []
+    for value in finding.values:
+        column, _, level = value.name.partition(" ")
+        if level and column in frame.columns:
+            found.extend(frame.index[frame.astype(str).eq(level).any(axis=1)][:1])
+    return list(dict.fromkeys(found))
+
+
+def _named(finding: Any, frame: pd.DataFrame) -> list[str]:
+    """Return the columns that hold the numbers of a finding, each with its limits."""
+    names: list[str] = []
+    for value in finding.values:
+        column = value.name if value.name in frame.columns else value.name.partition(" ")[0]
+        limits = (f"{column}_lower_95", f"{column}_upper_95", "lower_95", "upper_95") if value.low is not None else ()
+        names += [column, *limits]
+    return [name for name in dict.fromkeys(names) if name in frame.columns and name not in finding.row]
 
 
 def _value_row(value: Any) -> dict[str, str]:

@@ -137,11 +137,22 @@ def show_frame(
     height: int | None = None,
     units: Mapping[str, str] | None = None,
     marked: Sequence[int] = (),
+    cell: tuple[int, str] | None = None,
+    ordered: bool = False,
 ) -> None:
     """Show a table read only, what decides first; short ones whole, long ones in a box of fixed height.
 
-    Rows whose index is in `marked` stand out.
+    Args:
+        frame: the table.
+        key: the widget's key.
+        alt: what it is, for who does not see it.
+        height: pixels; by the number of rows when not given.
+        units: column -> unit.
+        marked: the rows, by their index, that stand out; of long tables none does, since each cell would be styled.
+        cell: the cell that is selected at first, by its row from 0 and its column.
+        ordered: True where the columns are in the order to show.
     """
+    marked = marked if len(frame) <= STYLED_ROWS else ()
     formats = number_columns(frame, units)
     shown: Any = frame
     chances = [str(name) for name in frame.columns if is_p(name, frame[name])]
@@ -157,7 +168,11 @@ def show_frame(
     if marked:
         styler = frame.style if shown is frame else shown
         shown = styler.apply(lambda row: [MARKED if row.name in marked else ""] * len(row), axis=1)
-    order = reading_order(frame)
+    order = [str(name) for name in frame.columns] if ordered else reading_order(frame)
+    select: dict[str, Any] = {}
+    if cell is not None:
+        start = {"selection": {"rows": [], "columns": [], "cells": [cell]}}
+        select = {"on_select": "rerun", "selection_mode": "single-cell", "selection_default": start}
     st.dataframe(
         shown,
         hide_index=True,
@@ -168,7 +183,13 @@ def show_frame(
         lazy=True if len(frame) > 2 * STYLED_ROWS and frame.columns.is_unique else None,
         key=key,
         alt=alt,
+        **select,
     )
+
+
+def first_rows(frame: pd.DataFrame, rows: Sequence[int]) -> pd.DataFrame:
+    """Return a table with some rows, by their index, before the others."""
+    return frame.reindex([*rows, *frame.index.difference(rows, sort=False)])
 
 
 def show_table(
@@ -178,12 +199,14 @@ def show_table(
     alt: str,
     rows: int | None = None,
     units: Mapping[str, str] | None = None,
+    marked: Sequence[int] = (),
+    height: int | None = None,
 ) -> None:
     """Show a table that can be filtered by a name when it is long; `rows` is how many the whole file has."""
-    st.fragment(_table)(frame, key=key, alt=alt, rows=rows, units=units)
+    st.fragment(_table)(frame, key=key, alt=alt, rows=rows, units=units, marked=marked, height=height)
 
 
-def _table(frame: pd.DataFrame, *, key: str, alt: str, rows: int | None, units: Mapping[str, str] | None) -> None:
+def _table(frame: pd.DataFrame, *, key: str, alt: str, rows: int | None, **how: Any) -> None:
     wanted = ""
     if len(frame) > FEW_ROWS:
         wanted = st.text_input(
@@ -194,7 +217,8 @@ def _table(frame: pd.DataFrame, *, key: str, alt: str, rows: int | None, units: 
             icon=":material/filter_alt:",
         )
     found = named_rows(frame, wanted)
-    show_frame(found, key=key, alt=alt, units=units)
+    how["height"] = how["height"] if len(found) == len(frame) else None
+    show_frame(found, key=key, alt=alt, **how)
     notes = []
     if wanted.strip():
         notes.append(f"{len(found):,} of {len(frame):,} rows.")

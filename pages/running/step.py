@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.parts.charts import draw_figure
 from pages.parts.escape import plain
-from pages.parts.evidence import draw_evidence
+from pages.parts.evidence import check_button
 from pages.parts.tables import show_artifact
 from pages.parts.words import counted, duration, setting, state
 from pages.running.live import activity_of
@@ -76,10 +76,9 @@ def _results(engine: Engine, view: RunView, result: Any, spec: Any) -> None:
     for finding in result.findings:
         with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
             st.markdown(plain(finding.text), width="stretch")
-            with st.popover("Check", icon=":material/table_rows:", key=f"step_check_{finding.id}", type="tertiary"):
-                artifact = artifacts.get(finding.artifact)
-                table = artifact if artifact and artifact.name.endswith(".csv") else None
-                draw_evidence(engine, finding, table, f"step_{view.record.run_id}")
+            artifact = artifacts.get(finding.artifact)
+            table = artifact if artifact and artifact.name.endswith(".csv") else None
+            check_button(engine, finding, table, key=f"step_{view.record.run_id}")
     for figure in (artifact for artifact in result.artifacts if artifact.type == "figure"):
         with st.container(width=FIGURE_WIDTH):
             draw_figure(engine, view, figure, caption=_caption(spec, figure), key=f"step_{figure.name}")

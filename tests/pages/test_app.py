@@ -197,6 +197,9 @@ def test_question_is_planned_approved_and_answered(workspace, tmp_path):
     assert all(told.index(plain(text.text)) > sentence for text in report.findings if plain(text.text) in told)
     assert [expander.label for expander in at.expander if expander.label == "Details"]
     assert at.dataframe  # the rows that show it
+    at.button(key=f"check_answer_{run_id}_0_{report.answers[0].finding}").click().run()  # opens its cell over the page
+    assert not at.exception
+    assert len(at.get("dialog")) == 1
     assert "What limits this answer" in text or not report.caveats
     downloads = {element.label for element in at.get("download_button")}
     assert {"Report (HTML)", "Report (PDF)", "Notebook", "Everything (ZIP)"} <= downloads
