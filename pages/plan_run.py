@@ -109,7 +109,7 @@ def _watch(engine: Engine, run_id: str, *, live: bool) -> None:
     if working:
         statuses |= activity.statuses()
         text = f"{plain(headline(activity))} · {duration(activity.elapsed)}"
-        st.progress(min(1.0, activity.done / max(1, len(view.plan.nodes))), text=text)
+        st.progress(activity.share, text=text)
     key = f"step_{run_id}"
     chosen = chosen_step(view.plan, key=key, first=answering_step(engine, view.plan))
     clicked = task_graph(view.plan, statuses, key=f"graph_{run_id}", selected=chosen)

@@ -93,7 +93,7 @@ def _rows_of(engine: Engine, table: Any, artifact: Any, key: str) -> None:
     frame, told = _told_rows(table), list(table.rows)
     whole = table_of(str(engine.artifact(artifact.sha256))) if artifact is not None else frame
     if set(table.columns) <= set(whole.columns) and max(told) <= len(whole):
-        frame = whole[table.columns].set_axis(range(1, len(whole) + 1))
+        frame = whole.loc[:, table.columns].set_axis(range(1, len(whole) + 1))
         frame = first_rows(frame, told)
     alt = f"Rows of {table.name} that show this answer"
     height = ROW_HEIGHT * (len(told) + 1) + 2 if len(told) < len(frame) else None

@@ -196,8 +196,10 @@ def _chosen_way(way: WayOn, key: str) -> list[str]:
 def draw_name_tools(engine: Engine, talk: Conversation) -> None:
     """Draw the ways to rename and to delete a conversation."""
     with st.popover("Rename", icon=":material/edit:", type="tertiary", key="rename_conversation"):
-        name = st.text_input("Name of this conversation", value=talk.title, max_chars=200, key=f"name_{talk.id}")
-        if st.button("Keep this name", key="keep_name") and attempt(lambda: engine.rename_conversation(talk.id, name)):
+        with st.form("name_conversation", border=False):  # Enter in the field keeps the name, too
+            name = st.text_input("Name of this conversation", value=talk.title, max_chars=200, key=f"name_{talk.id}")
+            kept = st.form_submit_button("Keep this name", key="keep_name")
+        if kept and attempt(lambda: engine.rename_conversation(talk.id, name)):
             st.rerun()
     if st.button("Delete", key="delete_conversation", icon=":material/delete:", type="tertiary"):
         st.session_state[DELETING] = talk.id

@@ -47,7 +47,7 @@ def draw_evidence(engine: Engine, finding: Any, artifact: Any, run_id: str) -> N
     rows = _rows(finding, frame)
     named = _named(finding, frame) if rows else []
     order = [name for name in dict.fromkeys([*finding.row, *named, *frame.columns]) if name in frame.columns]
-    shown = first_rows(frame, rows)[order] if finding.row and rows else first_rows(frame, rows)
+    shown = first_rows(frame, rows).loc[:, order] if finding.row and rows else first_rows(frame, rows)
     where = f"{artifact.name} (step {finding.node}, {size(artifact.bytes)})"
     if rows and named:
         st.caption(plain(f"The marked cell of {where}, the row of the sentence on top"))

@@ -68,12 +68,24 @@ class Activity:
         if self.stopping and not self.finished:
             return "Stopping"
         running = [line.label for line in self.lines.values() if line.state == "running"]
+        if not running and self.all_over:
+            return "Writing the report"
         return " and ".join(running[-2:]) if running else "Getting ready"
 
     @property
     def done(self) -> int:
         """How many steps have a result."""
         return sum(status in ("succeeded", "cached") for status in self._statuses.values())
+
+    @property
+    def all_over(self) -> bool:
+        """True when every step has ended, well or not."""
+        return bool(self.names) and all(self._statuses.get(node, "running") != "running" for node in self.names)
+
+    @property
+    def share(self) -> float:
+        """How much of the run is done, from 0 to 1: what comes after its last step counts as a step, too."""
+        return 1.0 if self.finished else min(self.done, self.total) / (self.total + 1)
 
     @property
     def elapsed(self) -> float:
@@ -190,6 +202,7 @@ class Activity:
     def _on_run_resumed(self, event: Any) -> None:
         self.stopping = self.finished = False
         self.error = self.advice = ""
+        self._statuses = {node: status for node, status in self._statuses.items() if status in ("succeeded", "cached")}
         line = self._open(f"resumed_{event.seq}", "Resumed", event.at)
         line.notes.append(f"{counted(len(event.kept), 'finished step')} kept.")
         self._close(line.key, event.at, seconds=0.0)
@@ -268,6 +281,6 @@ class Activity:
 def headline(activity: Activity) -> str:
     """Return progress in one line: steps done of all, and what is being done."""
     progress = f"Step {min(activity.done + 1, activity.total)} of {activity.total}: " if activity.total else ""
-    if not any(line.key in activity.names for line in activity.lines.values()):
+    if activity.all_over or not any(line.key in activity.names for line in activity.lines.values()):
         progress = ""
     return progress + shortened(activity.current, 100)

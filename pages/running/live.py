@@ -53,7 +53,7 @@ def _live(engine: Engine, run_id: str) -> None:
         st.rerun()
     activity = activity_of(engine, run_id)
     if activity.total:
-        st.progress(activity.done / activity.total, text=f"{plain(headline(activity))} · {duration(activity.elapsed)}")
+        st.progress(activity.share, text=f"{plain(headline(activity))} · {duration(activity.elapsed)}")
     else:
         st.caption(f":material/pending: {plain(headline(activity))} · {duration(activity.elapsed)}")
     _lines(activity)

@@ -79,6 +79,18 @@ def test_running_step_is_named_with_its_place():
     assert activity.statuses() == {"n1": "running"}
 
 
+def test_the_bar_is_not_full_before_the_run_has_ended():
+    ends = [NodeFinished(run_id="r", node=node, status="succeeded", seconds=1.0) for node in ("n1", "n2")]
+    events = numbered(*running(), *ends, RunFinished(run_id="r", status="succeeded", usage=Usage()))
+    activity = Activity().read(events[:-2])
+    assert headline(activity).startswith("Step 2 of 2: ")
+    assert activity.share == 1 / 3
+    activity.read(events[:-1])
+    assert headline(activity) == "Writing the report"
+    assert activity.share == 2 / 3
+    assert activity.read(events).share == 1
+
+
 def test_step_output_and_time_are_kept():
     events = numbered(
         *running(),

@@ -164,7 +164,8 @@ def test_a_conversation_is_renamed_found_and_deleted(engine, place, tmp_path):
     run_id = engine.ask("Describe height by treatment", [data])
     engine.wait(run_id, 60)
     at = at_run(run_id)
-    at.text_input(key=f"name_{run_id}").set_value("Beans of [May](http://x)").run()
+    at.text_input(key=f"name_{run_id}").set_value("Beans of [May](http://x)")
+    assert at.text_input(key=f"name_{run_id}").proto.form_id == "name_conversation"  # Enter in it keeps the name, too
     at = at.button(key="keep_name").click().run()
     assert "**Beans of \\[May\\]" in shown(at)
     assert engine.conversation(run_id).named
