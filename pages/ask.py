@@ -238,6 +238,8 @@ def _conversation(engine: Engine, run_id: str) -> None:
     with st.chat_message("assistant", avatar=":material/biotech:"):
         _reply(engine, view, working=working, follows=place > 0)
     draw_turns(engine, talk.runs[place + 1 :])
+    if working and view.plan is not None:  # looked for meanwhile, so that they are there with the answer
+        engine.suggestions(run_id=run_id)
     if view.plan is not None and view.record.status in ("succeeded", "partial"):
         data = view.record.data
         draw_suggestions(

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.api.calls import passed_on
+from engine.api.conversations import ConversationCalls
 from engine.api.data import DataCalls
-from engine.api.runs import RunCalls
 from engine.asking.domains import domains_of
 from engine.asking.edits import of_rows, set_params, settled_by_hand, sides_apart
 from engine.asking.plan_desk import PlanDesk
@@ -26,7 +26,7 @@ from engine.text.codes import meanings
 from engine.toolbox.typecheck import check_plan, offered_type
 
 
-class PlanCalls(DataCalls, RunCalls):
+class PlanCalls(DataCalls, ConversationCalls):
     """Making and changing plans."""
 
     draft = passed_on(PlanDesk.draft, "orchestrator.plans")
@@ -111,7 +111,8 @@ class PlanCalls(DataCalls, RunCalls):
             if not run_id:
                 return planner.suggest(self.profile(data))
             view = self.view(run_id)
-            return planner.suggest(view.profiles, view.plan) if view.plan is not None else []
+            asked = [record.question for record in self.conversation(run_id).runs]
+            return planner.suggest(view.profiles, view.plan, asked=asked) if view.plan is not None else []
 
         # The first follow-up is not to wait for what recalling loads.
         return self._parts.beside.suggestions.of(key, make, self._parts.memory.recalling.warm if run_id else None)

@@ -22,6 +22,9 @@ class Suggestions:
         self._made: OrderedDict[str, list[str] | None] = OrderedDict()
         self._guard = threading.Lock()
         self._errands = Errands("biodesk-suggest", patience=_PATIENCE)
+        self._after = Errands(
+            "biodesk-after", patience=_PATIENCE
+        )  # it takes long, and the next suggestions do not wait
 
     def of(self, key: str, make: Callable[[], list[str]], then: Callable[[], object] | None = None) -> list[str] | None:
         """Return what was made for a key, None while it is being made; the first who asks starts it.
@@ -33,7 +36,7 @@ class Suggestions:
         """
         with self._guard:
             if key not in self._made:
-                line = [lambda: self._make(key, make), *([then] if then is not None else [])]
+                line = [lambda: self._make(key, make), *([lambda: self._after.add(then)] if then is not None else [])]
                 self._made[key] = None if self._errands.add(*line) else []
                 while len(self._made) > KEPT:
                     self._made.popitem(last=False)
@@ -42,6 +45,7 @@ class Suggestions:
     def close(self) -> None:
         """Make no more, and wait for those being made."""
         self._errands.close()
+        self._after.close()
 
     def _make(self, key: str, make: Callable[[], list[str]]) -> None:
         try:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
@@ -233,8 +233,17 @@ class Planner:
         plate = plate_of(data)
         return plate.told if plate is not None else told_of_features(data)
 
-    def suggest(self, profiles: list[Profile], previous: TaskDag | None = None, *, wanted: int = 3) -> list[str]:
-        """Return questions that these files (and the plan before) let plan as they stand: nothing is asked, nothing left out."""
+    def suggest(
+        self, profiles: list[Profile], previous: TaskDag | None = None, *, asked: Collection[str] = (), wanted: int = 3
+    ) -> list[str]:
+        """Return questions that these files (and the plan before) let plan as they stand: nothing is asked, nothing left out.
+
+        Args:
+            profiles: the files.
+            previous: the plan that they go on from.
+            asked: what was asked already.
+            wanted: how many.
+        """
         data = Data.of(profiles)
         if not data.sheets:
             return []
@@ -244,6 +253,8 @@ class Planner:
             else next_ideas(previous, data, self._catalogue.analyses, self._catalogue.registry)
         )
         found: dict[str, str] = {}
+        before = {question.casefold().strip(" ?.") for question in [*asked, *([previous.question] if previous else [])]}
+        ideas = (idea for idea in ideas if idea.question.casefold().strip(" ?.") not in before)
         for idea in itertools.islice(ideas, TRIED):
             key = idea.analysis if idea.alone else idea.question
             if key in found or idea.question in found.values():

@@ -30,6 +30,17 @@ def test_what_comes_after_begins_when_they_are_there() -> None:
     assert seen == ["done"]
 
 
+def test_the_next_suggestions_do_not_wait_for_what_comes_after() -> None:
+    suggesting, go = Suggestions(), threading.Event()
+    assert waited(suggesting, "a", lambda: ["one"], lambda: go.wait(20)) == ["one"]
+    try:
+        assert waited(suggesting, "b", lambda: ["two"]) == ["two"]
+        assert not go.is_set()
+    finally:
+        go.set()
+        suggesting.close()
+
+
 def test_what_comes_after_may_fail_and_is_left_out_once_closed() -> None:
     suggesting = Suggestions()
 
