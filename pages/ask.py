@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.asking.answer import draw_answer, draw_told_figures
-from pages.asking.approval import draw_goals, load_style
+from pages.asking.approval import draw_goals, draw_not_answered, load_style
 from pages.asking.profile_card import draw_card, profile_of
 from pages.asking.thread import (
     DELETING,
@@ -38,7 +38,7 @@ from pages.running.plan import (
     draw_written_code,
     run_it,
 )
-from pages.running.runs import draw_state, is_refused
+from pages.running.runs import draw_state, draw_trust, is_refused, say_wrong
 from pages.trust.downloads import draw_downloads
 
 if TYPE_CHECKING:
@@ -49,13 +49,15 @@ if TYPE_CHECKING:
 ATTACHED = "attached"
 UPLOADED = "uploaded"
 AUTO = "auto_approve"
+ASKED = "asked"
+"""Session key: a message with its files that waits for the engine."""
 PAST_SHOWN = 6
 
 
 def draw(engine: Engine) -> None:
     """Draw the conversation on the run in focus, or a fresh start."""
-    if asked:
-        _take(engine, asked)
+    if message := st.session_state.pop(ASKED, None):
+        _take(engine, message)
     if run_id:
         _conversation(engine, run_id)
     else:
@@ -329,8 +331,15 @@ def _reply(engine: Engine, view: RunView, *, working: bool, follows: bool) -> No
         _told(view)
         draw_told_figures(engine, view)
     elif view.report is not None:
-        draw_answer(engine, view)
-        draw_downloads(engine, record.run_id, ("html", "pdf", "notebook", "bundle"), key="ask")
+        _answer(engine, view)
+
+
+def _answer(engine: Engine, view: RunView) -> None:
+    run_id = view.record.run_id
+    draw_answer(engine, view)
+    draw_downloads(engine, run_id, ("html", "pdf", "notebook", "bundle"), key="ask")
+    if draw_trust(engine, run_id, type="tertiary"):
+        say_wrong()
 
 
 def _told(view: RunView) -> None:
@@ -370,6 +379,7 @@ def _proposal(engine: Engine, view: RunView) -> None:
         if done:
             st.rerun()
 
+    draw_not_answered(stored)
     first = must_choose(stored)
     again = first and draw_alternatives(engine, run_id, stored)
     plan = draw_questions(engine, stored, choose, key=key, blocking=True)
@@ -410,7 +420,6 @@ def _proposal(engine: Engine, view: RunView) -> None:
 
 if inside_frame():
     run_id = run_in_focus()
-    asked = None
     st.title("Ask")
     load_style()
     if not run_id:
@@ -418,5 +427,6 @@ if inside_frame():
             "**Biodesk** answers questions about your data: first a checked plan, then a report, a notebook and a "
             "record of how."
         )
-        asked = _question_field("What do you want to know of your data?")
+        if message := _question_field("What do you want to know of your data?"):
+            st.session_state[ASKED] = message  # until there is an engine: another process may hold the workspace
     run_page(draw)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.asking.approval import draw_goals, load_style
+from pages.asking.approval import draw_goals, draw_not_answered, load_style
 from pages.asking.understood import draw_alternatives, draw_understood, with_legend
 from pages.parts.drawing import task_graph
 from pages.parts.engine import attempt, run_page, show_message
@@ -18,7 +18,7 @@ from pages.running.activity import headline
 from pages.running.editor import chosen_step, draft_of, draw_editor, draw_versions, step_choice
 from pages.running.live import activity_of, follow, is_working
 from pages.running.plan import answering_step, ordered, read_from, step_name
-from pages.running.runs import draw_list, draw_question, draw_state
+from pages.running.runs import draw_list, draw_question, draw_state, draw_trust, say_wrong
 from pages.running.search_tree import draw_searches
 from pages.running.step import draw_step
 from pages.trust.downloads import draw_download_menu
@@ -81,6 +81,7 @@ def _one(engine: Engine, run_id: str) -> None:
 def _edit(engine: Engine, view: RunView) -> None:
     draft = draft_of(view)
     run_id = view.record.run_id
+    draw_not_answered(draft.start)
     # Before what they depend on, so that a keyboard is there in a few steps.
     buttons = st.container(horizontal=True, vertical_alignment="center", key="editor_buttons")
     key = f"{run_id}_{draft.start.version}"
@@ -168,20 +169,9 @@ def _actions(engine: Engine, view: RunView) -> None:
             _start(lambda: engine.edit_plan(run, plan)[0])
         if view.report is not None:
             draw_download_menu(engine, run, ALL_FORMATS, key="plan_run")
-        remembered = engine.memory.episode_of(run)
-        if (
-            remembered is not None
-            and st.button(
-                "It was right" if remembered.doubted else "Mark as wrong",
-                key="trust_run" if remembered.doubted else "doubt_run",
-                icon=":material/block:",
-                help="What is marked as wrong is kept and never taken into account for another plan.",
-            )
-            and attempt(lambda: engine.memory.doubt(remembered.id, wrong=not remembered.doubted))
-        ):
-            st.rerun()
-    if remembered is not None and remembered.doubted:
-        st.markdown(":red[:material/block:] This analysis is marked as wrong: no other plan takes anything from it.")
+        wrong = draw_trust(engine, run)
+    if wrong:
+        say_wrong()
 
 
 def _start(action) -> None:

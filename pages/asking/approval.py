@@ -80,10 +80,14 @@ def draw_goals(
         if st.button(label, key=f"rows_{key}_{number}", type="tertiary", icon=":material/undo:", disabled=unsaved):
             again = partial(engine.replan, run_id, chosen=chosen)
             changed |= attempt(again)
+    return changed
+
+
+def draw_not_answered(plan: TaskDag) -> None:
+    """Draw what a plan does not answer: above all that is to be chosen, which may fill a window."""
     if plan.not_answered:
         left = "".join(f"\n- {plain(text)}" for text in plan.not_answered)
         st.markdown(f":orange[:material/warning:] **Not answered by this plan**{left}")
-    return changed
 
 
 def _clause(drawn: _Goal, clause: Any, key: str) -> bool:
@@ -136,6 +140,7 @@ def _choice(drawn: _Goal, param: Any, part: Any, key: str) -> bool:
     if param is None:
         return _adjusting(drawn, part, key) if part.candidates else False
     label = plain(f"{part.label}: {part.column}" if part.column else part.label)
+    several = param.kind == "columns" and not part.column
     named = part.column or param.role == "rows" or part is drawn.goal.choice  # of these one is always chosen
     if named:
         at = part.candidates.index(part.value) if part.value in part.candidates else None
@@ -145,11 +150,18 @@ def _choice(drawn: _Goal, param: Any, part: Any, key: str) -> bool:
         )
         value = part.value if value is None else value
     else:
-        value = field(
-            param, part.value, key=f"pick_{key}", options=part.candidates, label=label, closed=True, called=part.called
-        )
-    if param.kind == "columns" and not part.column and not st.button("Use these", key=f"use_{key}", type="primary"):
-        return False
+        with _beside():
+            value = field(
+                param,
+                part.value,
+                key=f"pick_{key}",
+                options=part.candidates,
+                label=label,
+                closed=True,
+                called=part.called,
+            )
+            if several and not st.button("Use these", key=f"use_{key}", type="primary"):
+                return False
     setting = param.kind not in ("column", "columns", "level", "texts")
     nothing = value in (None, "", [])
     if value == part.value or (nothing and param.role != "rows" and (setting or part.value in (None, "", []))):
@@ -159,6 +171,11 @@ def _choice(drawn: _Goal, param: Any, part: Any, key: str) -> bool:
     if setting:
         return attempt(lambda: drawn.engine.edit_plan(drawn.run_id, _with_setting(drawn, param, part, value)))
     return _again(drawn, {drawn.goal.tool: {part.param: part.chosen(value)}}, goal=drawn.goal.node)
+
+
+def _beside() -> Any:
+    """Return where a field and its button stand side by side: above or below, the list that opens would cover it."""
+    return st.container(horizontal=True, vertical_alignment="bottom")
 
 
 def _with_setting(drawn: _Goal, param: Any, part: Any, value: Any) -> TaskDag:
@@ -180,10 +197,11 @@ def _with_setting(drawn: _Goal, param: Any, part: Any, value: Any) -> TaskDag:
 def _adjusting(drawn: _Goal, part: Any, key: str) -> bool:
     """Draw the columns that another analysis can adjust for, and say whether it was planned with some of them."""
     other = next(other for other in drawn.goal.others if other.adjusting)
-    names = st.multiselect(plain(part.label), part.candidates, key=f"pick_{key}", placeholder="Columns")
     st.caption(f"Plans the question as: {plain(other.title)}.")
-    if not st.button("Adjust for these", key=f"use_{key}", type="primary", disabled=not names):
-        return False
+    with _beside():
+        names = st.multiselect(plain(part.label), part.candidates, key=f"pick_{key}", placeholder="Columns")
+        if not st.button("Adjust for these", key=f"use_{key}", type="primary", disabled=not names):
+            return False
     return _again(drawn, {other.tool: other.adjusted(names)}, analysis=other.analysis)
 
 

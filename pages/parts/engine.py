@@ -19,6 +19,9 @@ from pages.parts.escape import plain
 if TYPE_CHECKING:
     from engine.api import Engine
 
+WAIT_SECONDS = 2.0
+"""How often it is looked whether another process has left the workspace."""
+
 
 def engine() -> Engine:
     """Return the engine of this process, opening it the first time.
@@ -55,6 +58,27 @@ def run_page(draw: Callable[[Engine], None]) -> None:
     except Exception as err:  # noqa: BLE001 - the border: a page shows a sentence, never a traceback
         show_error(err)
         st.button("Try again", key="try_again", icon=":material/refresh:")
+        if _in_use(err):
+            st.fragment(_until_free, run_every=WAIT_SECONDS)()
+
+
+def _in_use(err: Exception) -> bool:
+    from engine.api import WorkspaceInUse
+
+    return isinstance(err, WorkspaceInUse)
+
+
+def _until_free() -> None:
+    """Say that the page waits for the workspace, and draw it as soon as that is free."""
+    try:
+        engine()
+    except Exception as err:  # noqa: BLE001 - the border: what else is wrong the page says when it is drawn
+        if _in_use(err):
+            st.caption(
+                ":material/hourglass_empty: This page waits and goes on by itself. What you typed and uploaded is kept."
+            )
+            return
+    st.rerun()
 
 
 def show_read_only(opened: Engine) -> None:

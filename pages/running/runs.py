@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -139,3 +139,25 @@ def draw_question(record: RunRecord, marked: str = "") -> None:
     st.markdown(marked or f"**{plain(shortened(record.question, 200))}**")
     details = [when(record.created_at), record.run_id, *([f"from {record.parent}"] if record.parent else [])]
     st.caption(plain(" · ".join(details)))
+
+
+def draw_trust(engine: Engine, run_id: str, *, type: Literal["secondary", "tertiary"] = "secondary") -> bool:
+    """Draw the button that marks a remembered run as wrong, or takes that back, and say whether it is marked so."""
+    remembered = engine.memory.episode_of(run_id)
+    if remembered is None:
+        return False
+    wrong = remembered.doubted
+    if st.button(
+        "It was right" if wrong else "Mark as wrong",
+        key="trust_run" if wrong else "doubt_run",
+        icon=":material/block:",
+        type=type,
+        help="What is marked as wrong is kept and never taken into account for another plan.",
+    ) and attempt(lambda: engine.memory.doubt(remembered.id, wrong=not wrong)):
+        st.rerun()
+    return wrong
+
+
+def say_wrong() -> None:
+    """Say that a run is marked as wrong."""
+    st.markdown(":red[:material/block:] This analysis is marked as wrong: no other plan takes anything from it.")

@@ -133,10 +133,18 @@ def test_workspace_in_use_is_a_calm_sentence(workspace, page):
         assert "Traceback" not in at.warning[0].value
         assert "already using this workspace" in at.warning[0].value
         assert at.button(key="try_again")
+        assert "goes on by itself" in shown(at)
+        if page == PAGES[0]:
+            at.chat_input(key="question").upload("values.csv", TABLE.encode(), "text/csv").set_value(QUESTION).run()
+            assert len(at.warning) == 1
     finally:
         holder.communicate("")
     again = at.button(key="try_again").click().run()
     assert not again.warning
+    if page == PAGES[0]:  # what was asked and given meanwhile is not lost
+        (record,) = opened(workspace).runs()
+        assert record.question == QUESTION
+        assert Path(record.data[0]).read_text() == TABLE
 
 
 @pytest.mark.parametrize("page", PAGES)

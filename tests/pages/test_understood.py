@@ -230,6 +230,19 @@ def test_changes_that_are_not_kept_are_not_lost_to_an_alternative(waiting):
     assert engine.view(run_id).plan.version == 1
 
 
+def test_what_is_not_answered_stands_above_all_that_is_to_be_chosen(waiting):
+    engine, run_id = waiting
+    plan = engine.view(run_id).plan
+    left = plan.model_copy(update={"not_answered": ["'moon' has no part."], "version": plan.version + 1})
+    engine._parts.records.store.save_plan(run_id, left)
+    goal = engine.briefs(left)[0].title
+    for page in PAGES:
+        told = [str(element.value) for element in opened(run_id, page).markdown]
+        place = next(at for at, text in enumerate(told) if "**Not answered by this plan**" in text)
+        assert place < told.index(f"**{goal}**")
+        assert place < told.index("**Did you mean**")
+
+
 def test_a_finished_run_offers_no_other_reading_and_can_be_marked_as_wrong(waiting):
     engine, run_id = waiting
     engine.approve(run_id)
@@ -237,11 +250,11 @@ def test_a_finished_run_offers_no_other_reading_and_can_be_marked_as_wrong(waiti
     for page in PAGES:
         at = opened(run_id, page)
         assert not [button for button in at.button if button.key and button.key.startswith("mean_")]
-    at.button(key="doubt_run").click().run()
-    assert engine.memory.episode_of(run_id).doubted
-    assert "marked as wrong" in shown(at)
-    at.button(key="trust_run").click().run()
-    assert not engine.memory.episode_of(run_id).doubted
+        at.button(key="doubt_run").click().run()
+        assert engine.memory.episode_of(run_id).doubted
+        assert "marked as wrong" in shown(at)
+        at.button(key="trust_run").click().run()
+        assert not engine.memory.episode_of(run_id).doubted
 
 
 # ==== columns ====
