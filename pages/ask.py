@@ -27,7 +27,7 @@ from pages.parts.engine import attempt, run_page, show_message
 from pages.parts.escape import plain
 from pages.parts.frame import inside_frame
 from pages.parts.session import focus, run_in_focus, unfocus
-from pages.parts.uploads import save_upload, with_own_name
+from pages.parts.uploads import save_upload, uploads_of_session, with_own_name
 from pages.parts.words import STRATEGIES, counted
 from pages.running.live import activity_of, follow, is_working
 from pages.running.plan import (
@@ -48,6 +48,12 @@ if TYPE_CHECKING:
 # whether plans run at once.
 ATTACHED = "attached"
 UPLOADED = "uploaded"
+BOXED = "boxed"
+"""Session key: id -> path of the files in the question's field that were not sent yet."""
+SENT = "sent_files"
+"""Session key: ids of files that were asked about or removed; the server keeps them as long as the session."""
+LOOK_SECONDS = 1.0
+"""How often it is looked whether a file was put into the question's field, which says so only when it is sent."""
 AUTO = "auto_approve"
 ASKED = "asked"
 """Session key: a message with its files that waits for the engine."""
@@ -101,7 +107,8 @@ def _ask(engine: Engine, question: str, data: list[str], **more: Any) -> None:
 
 
 def _forget_files() -> None:
-    for key in (ATTACHED, UPLOADED):
+    st.session_state.setdefault(SENT, set()).update(file.file_id for file in uploads_of_session())
+    for key in (ATTACHED, UPLOADED, BOXED):
         st.session_state.pop(key, None)
     st.session_state["uploader_round"] = st.session_state.get("uploader_round", 0) + 1
 
@@ -122,6 +129,7 @@ def _start(engine: Engine) -> None:
         )
         st.session_state[f"{AUTO}_kept"] = auto
         st.caption("Otherwise you see the plan first and can change every step of it.")
+    st.fragment(_look_into_box, run_every=LOOK_SECONDS)(engine)
     if _attached():
         _cards(engine)
         return
@@ -155,8 +163,19 @@ def _keep(engine: Engine, file: Any) -> str:
     return kept[file.file_id]
 
 
+def _look_into_box(engine: Engine) -> None:
+    """Keep the files that were put into the question's field, and draw the page with what is in them."""
+    boxed: dict[str, str] = st.session_state.get(BOXED, {})
+    others = {*st.session_state.get("kept_uploads", {}), *st.session_state.get(SENT, ())} - {*boxed}
+    there = [file for file in uploads_of_session() if file.file_id not in others]
+    if {file.file_id for file in there} != {*boxed}:
+        st.session_state[BOXED] = {file.file_id: _keep(engine, file) for file in there}
+        st.rerun()
+
+
 def _attached() -> list[str]:
-    paths = [*st.session_state.get(ATTACHED, []), *st.session_state.get(UPLOADED, [])]
+    boxed = st.session_state.get(BOXED, {}).values()
+    paths = [*st.session_state.get(ATTACHED, []), *st.session_state.get(UPLOADED, []), *boxed]
     return [path for path in _unique(paths) if Path(path).is_file()]
 
 
@@ -253,6 +272,7 @@ def _conversation(engine: Engine, run_id: str) -> None:
     if working:
         return
     _file_field(engine)
+    st.fragment(_look_into_box, run_every=LOOK_SECONDS)(engine)
     if _attached():
         _cards(engine)
 

@@ -7,11 +7,14 @@ out of its folder.
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 import unicodedata
 import uuid
 from pathlib import Path
 from typing import BinaryIO
+
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 CHUNK = 1 << 20
 LONGEST_NAME = 120
@@ -63,3 +66,21 @@ def with_own_name(path: Path, taken: set[str]) -> Path:
     if not renamed.is_file():
         renamed.write_bytes(path.read_bytes())
     return renamed
+
+
+class Upload(io.BytesIO):
+    """A file that a browser has sent, whether or not its field has been submitted."""
+
+    def __init__(self, file_id: str, name: str, data: bytes) -> None:
+        """Hold the content under its name."""
+        super().__init__(data)
+        self.file_id, self.name = file_id, name
+
+
+def uploads_of_session() -> list[Upload]:
+    """Return every file that this session's browser has sent and not taken back."""
+    context = get_script_run_ctx()
+    # The field of a question tells of its files only when it is submitted; the server has them before that.
+    stored = getattr(context.uploaded_file_mgr, "file_storage", {}) if context is not None else {}
+    files = dict(stored.get(context.session_id, {})) if context is not None else {}
+    return [Upload(file_id, record.name, record.data) for file_id, record in files.items()]

@@ -237,6 +237,24 @@ def test_files_given_alone_are_shown_before_anything_is_asked(workspace):
     assert [Path(path).name for path in record.data] == ["values.csv"]
 
 
+def test_a_file_in_the_question_box_is_shown_before_it_is_sent(workspace, monkeypatch):
+    from pages.parts import uploads
+
+    there = [uploads.Upload("f1", "values.csv", TABLE.encode())]
+    monkeypatch.setattr(uploads, "uploads_of_session", lambda: list(there))
+    at = app().run()
+    assert not at.exception
+    assert "**values.csv**" in shown(at)
+    there.clear()  # taken out of the box again
+    assert "**values.csv**" not in shown(at.run())
+    there.append(uploads.Upload("f2", "values.csv", TABLE.encode()))
+    at.run().chat_input(key="question").set_value(QUESTION).run()
+    (record,) = opened(workspace).runs()
+    assert [Path(path).read_text() for path in record.data] == [TABLE]
+    at.button(key="new_question").click().run()
+    assert "**values.csv**" not in shown(at)  # asked about, though the server still has it
+
+
 def test_files_given_with_the_words_are_shown_beside_the_plan(workspace):
     at = app().run()
     at.chat_input(key="question").upload("values.csv", TABLE.encode(), "text/csv").set_value(QUESTION).run()
