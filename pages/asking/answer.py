@@ -114,8 +114,9 @@ def _told_rows(table: Any) -> pd.DataFrame:
 
 
 def _extent(table: Any) -> str:
-    marked = f"; the marked row of {table.total:,} is the one told of" if table.marked else ""
-    return f"All columns of {table.name}{marked or f', {table.total:,} rows'}"
+    first = f"; the first {len(table.rows):,} above are told of" if len(table.rows) < table.total else ""
+    marked = ", the marked one by the sentence" if table.marked else ""
+    return f"All columns of {table.name}, {table.total:,} rows{first}{marked}"
 
 
 def _details(engine: Engine, view: RunView, figures: list[Any]) -> None:

@@ -49,10 +49,8 @@ def draw_evidence(engine: Engine, finding: Any, artifact: Any, run_id: str) -> N
     order = [name for name in dict.fromkeys([*finding.row, *named, *frame.columns]) if name in frame.columns]
     shown = first_rows(frame, rows).loc[:, order] if finding.row and rows else first_rows(frame, rows)
     where = f"{artifact.name} (step {finding.node}, {size(artifact.bytes)})"
-    if rows and named:
-        st.caption(plain(f"The marked cell of {where}, the row of the sentence on top"))
-    else:
-        st.caption(plain(f"{'The row of the sentence on top of' if rows else 'Shown by'} {where}"))
+    beside = ", the cell of the first number marked" if rows and named else ""
+    st.caption(plain(f"Its row in {where} is on top{beside}" if rows else f"Shown by {where}"))
     show_frame(
         shown,
         key=f"rows_{run_id}_{finding.id}",
