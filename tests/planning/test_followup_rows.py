@@ -157,3 +157,48 @@ def test_one_kind_of_end_has_none_that_competes_with_it(planner, tmp_path, quest
     table.to_csv(tmp_path / "ends.csv", index=False)
     plan = planner.plan(question, profile_files([tmp_path / "ends.csv"])).plan
     assert "competing_risks" not in {node.tool for node in plan.nodes}
+
+
+# ==== a mark that only some rows have, and a value beside the name of its column ====
+
+
+@pytest.fixture(scope="module")
+def brooks(tmp_path_factory):
+    n = 48
+    table = pd.DataFrame(
+        {
+            "bottle": [f"B{k}" for k in range(n)],
+            "side": ["us", "ds"] * (n // 2),
+            "week": (["May"] * 2 + ["July"] * 2) * (n // 4),
+            "NO2_mg_l": RNG.normal(6, 1, n).round(2),
+            "spill": ["y" if k % 9 == 0 else None for k in range(n)],
+            "class": RNG.choice(["I", "II", "III"], n),
+        }
+    )
+    path = tmp_path_factory.mktemp("brooks") / "brooks.csv"
+    table.to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "leave out the spill = y rows",
+        "without spill samples",
+        "drop the rows with spill y",
+        "drop the samples with spill",
+        "kick out rows where spill is y",
+        "no spill please",
+    ],
+)
+def test_rows_that_carry_a_mark_are_left_out(planner, brooks, question):
+    first = planner.plan("Is NO2_mg_l higher ds than us?", brooks).plan
+    plan = planner.plan(question, brooks, previous=first).plan
+    (condition,) = conditions(plan, "compare_groups")
+    assert condition == "(`spill` not in ['y'] or is_missing(`spill`))"
+    assert "without spill = y" in plan.follows
+
+
+def test_a_value_that_is_left_out_may_be_set_equal_to_its_column(planner, brooks):
+    plan = planner.plan("Does NO2_mg_l differ between ds and us, exclude class = III?", brooks).plan
+    assert conditions(plan, "compare_groups") == ["`class` not in ['III']"]

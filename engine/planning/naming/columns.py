@@ -12,6 +12,7 @@ from engine.planning.naming.mention import FAMILY, LIKELY, LONGEST, NO, PERSONS,
 from engine.planning.naming.names import Name
 from engine.planning.naming.numbers import CUT_AFTER
 from engine.text.names import name_parts, name_pieces
+from engine.text.negation import NEGATORS
 from engine.text.stopwords import STOP
 from engine.text.times import time_unit
 from engine.text.tokens import Token
@@ -30,6 +31,8 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
             window = words[first : last + 1]
             if any(word.text in _JOINS and word.text not in name.parts for word in window[1:-1]):
                 continue  # `mother's age and weight` are two
+            if len(window) == 1 and window[0].text in NEGATORS and window[0].text not in name.parts:
+                continue  # `without` is no name for NO3
             if len(window) == 1 and (
                 window[0].text in STOP or (window[0].number is not None and name.text != window[0].text)
             ):

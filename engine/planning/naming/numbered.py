@@ -264,6 +264,8 @@ def _numbers_from(
             level = f"{number:.12g}" if known else None
         if level is not None:
             found.append(ColumnMention(column.name, level, at, at, min(0.95, max(0.8, strength))))
+        elif at == start and token.text == "is" and at + 1 < len(words) and words[at + 1].text in levels:
+            pass  # `where flood is y`
         elif token.text not in _BETWEEN:
             if found or at > start + 1:
                 break

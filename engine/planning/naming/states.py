@@ -26,7 +26,7 @@ _AMONG = re.compile(
 )
 _THOSE = re.compile(
     r"(?:^\W*(?:(?:and|but|now|ok)\s+)?(?:only|just)|\b(?:exclud\w+|exclude|omit|drop|remove|ignore|leav(?:e|ing) out))\s+"
-    r"(?:the|all|(?:(?:the|all)\s+)?(?:ones|those|patients|pts|people|persons|subjects|animals|mice|rows|cases|everybody|everyone|anybody|anyone|all)\s+"
+    r"(?:the|all|(?:(?:the|all)\s+)?(?:ones|those|patients|pts|people|persons|subjects|animals|mice|rows|cases|everybody|everyone|anybody|anyone|all|days|dates|weeks|visits|samples|plots|sites)\s+"
     r"(?:with|who (?:have|has|had)|that (?:have|has|had))(?:\s+(?:an?|any|the|some))?)\s+$",
     re.IGNORECASE,
 )
@@ -57,7 +57,7 @@ def states_meant(
         levels = {level.strip().lower(): level for level in column.levels} if column is not None else {}
         yes = next((levels[level] for level in levels if level in YES), None)
         no = next((levels[level] for level in levels if level in NO), None)
-        if column is None or mention.level or no is None:
+        if column is None or mention.level or (no is None and not (yes is not None and _marks_some(column))):
             continue
         start, end = words[mention.first].start, words[mention.last].end
         if mention.last + 1 < len(words) and words[mention.last + 1].text in levels:
@@ -68,7 +68,10 @@ def states_meant(
         # A name such as `oedema y/n` takes the `without` before it for its own `n`.
         starts = [words[at].start for at in range(mention.first, mention.last + 1)]
         lacks = next((said for at in starts if (said := _LACKS.search(text[:at]))), None)
-        if lacks and (column.scale == "binary" or column.role("dose") >= LIKELY):
+        if no is None:  # `without flood` leaves out the rows that it marks: those without have no value
+            if lacks or those:
+                found.append(ColumnMention(column.name, yes or "", mention.first, mention.last, 0.9))
+        elif lacks and (column.scale == "binary" or column.role("dose") >= LIKELY):
             first = next(at for at, word in enumerate(words) if word.end > lacks.start())
             found.append(ColumnMention(column.name, no, first, mention.last, 0.9))
         elif (
@@ -78,6 +81,11 @@ def states_meant(
         ):
             found.append(ColumnMention(column.name, yes, mention.first, mention.last, 0.9))
     return found
+
+
+def _marks_some(column: ColumnProfile) -> bool:
+    """Say whether a column holds a mark in some rows and nothing in the others."""
+    return len(column.levels) == 1 and column.missing > 0
 
 
 _NOT_GIVEN = re.compile(

@@ -18,7 +18,7 @@ from engine.planning.reading.reading import Reading, Restriction
 
 LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
 SHORT = (
-    r"(?:\s+(?!<)[\w'-]+){0,3}?\s*(?:<c\d+>\s*)?(?:(?:no|nr|number)\.?\s*)?(?:(?:from|in|of|with|at|on|(?:who|that|which) (?:are|were|is))\s+)?"
+    r"(?:\s+(?!<)[\w'-]+){0,3}?\s*(?:<c\d+>\s*(?:(?:==?|is|are|was|equals)\s*)?)?(?:(?:no|nr|number)\.?\s*)?(?:(?:from|in|of|with|at|on|(?:who|that|which) (?:are|were|is))\s+)?"
     r"(?:the\s+)?"
 )
 _DROP = (
@@ -28,7 +28,7 @@ _DROP = (
 """To leave out, not what a measure does: `drop Graz`, and neither `did pain drop more with the drug` nor `the <pain> drop`."""
 _OUT = (
     rf"(?:without|exclud\w+|except(?:ing)?(?: for)?|leav\w+ (?:out|aside)|omit\w*|{_DROP}|remov\w+|ignor\w+|not counting|apart from|disregard\w*|"
-    r"discard\w*|throw\w* out|skip\w*|but not|other than)"
+    r"discard\w*|(?:throw|kick)\w* out|skip\w*|but not|other than)"
 )
 _BACK = r"(?:him|her|it|out|(?:them|this|that|these|those)(?!\s+(?:\w+\s+)?(?:with|who|whose|in|of|from|where|that|which)\b)(?!\s*<))"
 _NOUN = (
