@@ -10,7 +10,7 @@ from engine.domain.plan import texts_of
 from engine.errors import PlanError
 from engine.planning.choosing.subgroups import each_level
 from engine.planning.followups.rewriting import cut, with_name
-from engine.planning.followups.turn import ComparedPair, Turn, in_words
+from engine.planning.followups.turn import OUTCOMES, ComparedPair, Turn, in_words
 from engine.planning.followups.words import (
     ALL,
     APART,
@@ -19,11 +19,13 @@ from engine.planning.followups.words import (
     INSTEAD,
     JOINED,
     LOG,
+    MORE,
     PICTURE,
     REFERENCE,
     TURNED,
     WHOLE,
 )
+from engine.planning.reading.reading import Restriction
 from engine.planning.tables.sheets import is_group
 from engine.text.tokens import tokens
 
@@ -43,6 +45,8 @@ class Try(NamedTuple):
     """What must stand in the parameters of a plan that does it: a formula, the column that rows are taken apart by."""
     chosen: Mapping[str, Mapping[str, Any]] = {}
     """Tool -> parameter -> what is taken as it was in the steps before."""
+    settings: Mapping[tuple[str, str], Any] = {}
+    """(Tool, parameter) -> the value it needs."""
     lifted: tuple[str, ...] = ()
     """Columns of which rows are no longer kept, left out or taken apart."""
 
@@ -78,6 +82,31 @@ def compared_anew(turn: Turn) -> list[Try]:
             _with_ends(turn, pair, *(new if v == old else v for v in ends)) if old in ends and new not in ends else []
         )
     return _with_one(turn, pair, said[0]) if len(said) == 1 else []
+
+
+def with_more(turn: Turn) -> list[Try]:
+    """Return the same comparison with further groups beside those that are compared: `and KX10 too`."""
+    column, levels = turn.compared()
+    own = turn.own
+    said = [m.level for m in own.mentions if m.column == column and m.level]
+    more = [level for level in dict.fromkeys(said) if level not in levels]
+    every = turn.data.column(column)
+    if not more or every is None or {*own.columns()} != {column} or not MORE.search(turn.question):
+        return []
+    every_one = len(levels) + len(more) == len(every.levels)
+    measured = next(iter(turn.outcomes((*OUTCOMES, "time"))), "")
+    rows = [in_words(row) for row in turn.rows() if row.column != column]
+    rows += [] if every_one else [in_words(Restriction(column, "in", (*levels, *more), 0, -1, sure=True))]
+    held = [f"adjusted for {' and '.join(turn.held())}"] if turn.held() else []
+    text = ", ".join([f"Does {measured} differ between the groups of {column}", *rows, *held])
+    taken, _ = turn.taken([Restriction(column, "in", (*levels, *more), 0, -1, sure=True)])
+    new = f"{' and '.join(more)} beside {', '.join(levels)} ({column})"
+    lifted, holds = ((column,), "") if every_one else ((), f"`{column}`")
+    return [
+        Try(text, key, turn.kept, new, holds=holds, lifted=lifted, chosen=chosen)
+        for key, chosen in ((turn.last, taken), (turn.last, {}), ("", {}))
+        if measured
+    ]
 
 
 def _levels_said(turn: Turn, pair: ComparedPair) -> list[str]:

@@ -3,17 +3,47 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from engine.domain.plan import TaskNode, texts_of
 from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.fills import marked
+from engine.planning.followups.onward import coming_next
+from engine.planning.followups.rewriting import overridden
 from engine.planning.followups.turn import Turn
-from engine.planning.followups.words import ADDS, BARE, JOINED, LIMIT, NOT_ADJUSTED, OTHER_SIDE
+from engine.planning.followups.words import (
+    ADDED,
+    ADDS,
+    BARE,
+    JOINED,
+    LIMIT,
+    NOT_ADJUSTED,
+    OTHER_SIDE,
+    PICTURE,
+    SHORT,
+    asking,
+)
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import is_group
+
+
+def rows_and_more(turn: Turn, settings: Mapping[tuple[str, str], Any]) -> tuple[list[Restriction], bool]:
+    """Return the rows that a follow-up keeps or leaves out, and whether it asks for something beside."""
+    question, own = turn.question, turn.own
+    more = bool(asking(turn.fresh)) and not (ADDED.search(question) and own.named())
+    cuts = [row for row in own.restrictions if row.sure and row.op not in ("in", "not in")]
+    if cuts and not PICTURE.search(question) and {*own.named()} <= {row.column for row in cuts}:
+        more = more and len(own.words) > SHORT  # `the ones older than 50 years` asks for nothing more
+    rows = rows_said(turn, more=more)
+    alone = rows_said(turn, more=False) if more and not rows and not ADDS.search(question) else []
+    if alone and not coming_next(turn, overridden(turn.base, own, []), {tool for tool, _ in settings}):
+        rows, more = alone, False  # `I meant week 4`: nothing else in it asks for anything
+    before = {row.column for row in turn.rows()}  # of these columns they take the place of those before
+    own.restrictions += [row for row in rows if row.column in before and row not in own.restrictions]
+    return rows, more
 
 
 def rows_said(turn: Turn, *, more: bool) -> list[Restriction]:

@@ -21,25 +21,23 @@ from typing import Any, NamedTuple
 from engine.domain.plan import TaskDag, TaskNode, listed, texts_of
 from engine.errors import PlanError
 from engine.planning.choosing.ways import is_about, ways_said
-from engine.planning.followups.anew import Try, compared_anew, other_form, whole_again
-from engine.planning.followups.changes import let_go, other_side, rows_said, settings_of
-from engine.planning.followups.onward import coming_next, holding
+from engine.planning.followups.anew import Try, compared_anew, other_form, whole_again, with_more
+from engine.planning.followups.changes import let_go, other_side, rows_and_more, settings_of
+from engine.planning.followups.onward import coming_next, depending, holding, tested
 from engine.planning.followups.rewriting import overridden, swapped, with_column
-from engine.planning.followups.turn import HELD, Judge, Kept, Turn, columns_of, rows_in_own_words, told
+from engine.planning.followups.turn import HELD, Judge, Kept, Turn, columns_of, in_words, rows_in_own_words, told
 from engine.planning.followups.words import (
     ADDED,
     CLAUSE,
+    DEPENDS,
     NOT_ADJUSTED,
     OUTRIGHT,
-    PICTURE,
-    SHORT,
-    asking,
     said_anew,
     stands_alone,
 )
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.reading.settings import settings_said
-from engine.planning.tables.sheets import Data
+from engine.planning.tables.sheets import Data, is_group
 from engine.toolbox.registry import ToolRegistry
 
 
@@ -129,20 +127,17 @@ def follow_up(
     specs = {node.tool: registry.get(node.tool) for node in before.nodes if node.tool in registry}
     own.restrictions += other_side(own, base)
     fresh = replace(own, used=dict(own.used))  # judging notes what other tools would take the words for
-    if not before.nodes or stands_alone(question, own, judge(question)[0], specs):
+    used = {item for node in before.nodes for value in node.params.values() for item in texts_of(value)}
+    measured = any(not is_group(column) for name in own.named() if (column := data.column(name)) is not None)
+    again = DEPENDS.search(question) and not measured  # `is the effect the same in men and women`
+    if not before.nodes or (not again and stands_alone(question, own, judge(question)[0], specs, used)):
         return None
     turn = Turn(question, own, fresh, base, before, data, specs, judge)
-    if tries := compared_anew(turn) or whole_again(turn):
-        return FollowUp(
-            tries,
-            {},
-            frozenset(own.columns()),
-            [],
-            [],
-            {},
-            frozenset(node.tool for node in turn.answering()),
-            turn.restricted(),
-        )
+    if tries := with_more(turn) or compared_anew(turn) or whole_again(turn):
+        tools = frozenset(node.tool for node in turn.answering())
+        return FollowUp(tries, {}, frozenset(own.columns()), [], [], {}, tools, turn.restricted())
+    if tries := depending(turn) or tested(turn):
+        return FollowUp(tries, dict(tries[0].settings), frozenset(own.columns()), [], [], {}, before=turn.restricted())
     return _changed(turn, registry)
 
 
@@ -154,11 +149,7 @@ def _changed(turn: Turn, registry: ToolRegistry) -> FollowUp:
     """
     question, own, base = turn.question, turn.own, turn.base
     settings = settings_of(turn)
-    more = bool(asking(turn.fresh)) and not (ADDED.search(question) and own.named())
-    cuts = [row for row in own.restrictions if row.sure and row.op not in ("in", "not in")]
-    if cuts and not PICTURE.search(question) and {*own.named()} <= {row.column for row in cuts}:
-        more = more and len(own.words) > SHORT  # `the ones older than 50 years` asks for nothing more
-    rows = rows_said(turn, more=more)
+    rows, more = rows_and_more(turn, settings)
     against = [c for c in own.contrasts if c.explicit or c.column not in {row.column for row in rows}]
     held, free = _held_and_freed(turn, alone=not (rows or settings))
     kept, gone = turn.taken(rows)
@@ -251,11 +242,15 @@ def _as_before(
     last = turn.last
     # What is held constant may need another analysis than the one before, and may not be needed by the one that stays.
     able = any(last in spec.answers and any(p.role in HELD for p in spec.params) for spec in turn.specs.values())
+    groups = ", ".join([merged, *map(in_words, turn.rows_of_groups())])  # another analysis is of the same groups
     keys = [*holding(turn, held, turn.judge(merged)[0]), "", last] if (held or free) and not able else [last, ""]
     if (free and next(ways_said(turn.question), None)) or _one_row_each(turn, turn.own.restrictions):
         keys = ["", last]
     ways = [(key, same if key == last else {}) for key in keys] + [(key, {}) for key in keys]
-    return [Try(merged, key, turn.kept, new, chosen=chosen) for key, chosen in _once(ways)]
+    return [
+        Try(merged if key == last or turn.own.contrasts else groups, key, turn.kept, new, chosen=chosen)
+        for key, chosen in _once(ways)
+    ]
 
 
 def _one_row_each(turn: Turn, rows: Sequence[Restriction]) -> bool:

@@ -85,12 +85,18 @@ def _tried(
             f"What {question!r} changes ({one.new}) cannot be done in the analysis before.",
             advice=f"It was read as going on from {one.kept}. Ask it as a whole question, or say it otherwise.",
         )
-    taken = f"Taken over: {one.kept}. New: {one.new}."
+    taken = f"Taken over: {one.kept}. New: {one.new}{_in_place(catalogue, made.plan, before, said)}."
     plan = with_what_was_set(made.plan, before, said, catalogue.registry).model_copy(update={"follows": taken})
     if not analysis and not (one.sure and _settled(one, plan, before, plan_it, chosen)):
         others = [*(other.analysis for other in said.tries), *(c.id for c in before.analysis)]
         plan = _asked(catalogue, plan, one, others)
     return replace(made, plan=plan)
+
+
+def _in_place(catalogue: Catalogue, plan: TaskDag, before: TaskDag, said: FollowUp) -> str:
+    """Return which analysis stands in the place of which, where the one before could hold no column constant."""
+    now, then = ([catalogue.analyses[c.id].name for c in one.analysis] for one in (plan, before))
+    return f" ({', '.join(now)} in place of {', '.join(then)})" if said.held and not {*now} & {*then} else ""
 
 
 def _settled(one: Try, plan: TaskDag, before: TaskDag, plan_it: PlanIt, chosen: Choices) -> bool:

@@ -23,6 +23,8 @@ HELD = ("held", "covariates", "predictors", "strata")
 """Roles of the columns that a step can hold constant."""
 EXPLAINS = (*HELD, "factors")
 """Roles of the columns that a step explains by: one value of them explains nothing."""
+GROUPS = ("group", "group_optional", "condition", "split")
+"""Roles of the columns whose levels a step compares or shows beside each other."""
 Judge = Callable[[str], tuple[Sequence[Candidate], Reading]]
 Kept = dict[str, dict[str, Any]]
 """Tool -> parameter -> value: the columns, levels and references of the steps before."""
@@ -112,6 +114,31 @@ class Turn:
         """Return the rows that the plan before keeps or leaves out by a step of its own."""
         texts = self._texts()
         return [row for row in self.base.restrictions if f"`{row.column}`" in texts]
+
+    def rows_of_groups(self) -> list[Restriction]:
+        """Return the rows of the groups that the plan before compares, where its column has more: they are kept by another analysis, too."""
+        column, levels = self.compared()
+        own = self.data.column(column)
+        known = {row.column for row in [*self.rows(), *self.own.restrictions]}
+        if column in known or own is None or not 0 < len(levels) < len(own.levels):
+            return []
+        return [Restriction(column, "in", tuple(levels), 0, -1, sure=True)]
+
+    def compared(self) -> tuple[str, list[str]]:
+        """Return the column whose groups the plan before compares, and those of its levels that it compares; ("", []) without one."""
+        pair, texts = self.pair(), self._texts()
+        nodes = self.answering()
+        free = columns_of(EXPLAINS, nodes, self.specs)
+        names = [pair.column] if pair is not None else columns_of(GROUPS, nodes, self.specs)
+        names += [name for name in free if not self.base.is_a(name, "adjust")]
+        name = next((name for name in names if self._levels(name)), "")
+        for row in self.base.restrictions:
+            if row.column == name and row.op == "in" and f"`{name}`" in texts:
+                return name, list(row.values)
+        for contrast in self.base.contrasts:
+            if contrast.column == name and contrast.explicit and (f"`{name}`" in texts or pair is not None):
+                return name, list(contrast.levels)
+        return name, (pair.levels if pair is not None and pair.column == name else []) or self._levels(name)
 
     def _texts(self) -> str:
         return " ".join(v for node in self.before.nodes for v in node.params.values() if isinstance(v, str))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from engine.domain.toolspec import ToolSpec
 from engine.planning.choosing.choose import model
@@ -75,6 +75,24 @@ LIMIT = re.compile(
 NOT_ADJUSTED = re.compile(
     r"\b(?:without|no|not|drop|remove|leave out|instead of)\b[^,;.]{0,30}\b(?:adjust|correct|account|controll)\w*", re.I
 )
+MORE = re.compile(
+    r"\b(?:also|as well|too|add\w*|includ\w*|plus|put|in addition|along with|together with)\b|\band\b.*\b(?:in it|with it|in there)\b",
+    re.I,
+)
+"""What puts another group beside those that are compared."""
+DEPENDS = re.compile(
+    r"\bdepend\w*\W+on\b|\bvar(?:y|ies)\W+(?:with|by|across|between)\b|\binteract\w*\b|\bmodif\w+ by\b|"
+    r"\b(?:it|that|this|effects?|differences?|associations?|slopes?|results?)\b.*\b(?:differ(?:s|ent(?:ly)?)?|the same|as (?:strong|big|large)|stronger|weaker|bigger|larger|hold)\W+"
+    r"(?:for|in|between|with|by|across|among)\b",
+    re.I,
+)
+"""What asks whether an effect is another one at each level of a column: `does it depend on sex`, `is it different for men and women`."""
+SIGNIFICANT = re.compile(
+    r"\b(?:significan\w+|p[ -]?values?|by chance|(?:differences?|effects?|it|that|this)\W+(?:is\W+)?(?:real|true|chance|noise)|"
+    r"(?:test|tested)\W+(?:it|that|this)?)(?!\w)",
+    re.I,
+)
+"""What asks for a test of what was shown."""
 INSTEAD = re.compile(r"\b(?:instead of|rather than|in place of|not)\b", re.I)
 SAME_FOR = re.compile(
     rf"{_LEAD}(?:{_SAME} (?:thing |analysis |test |again )?(?:for|with|of|on|but)|repeat|redo|again|what about|how about|instead|"
@@ -181,7 +199,9 @@ def heard(own: Reading, one: Candidate) -> bool:
     return any(word.stem in stems or re.search(rf"\b{re.escape(word.stem)}", named) for word in said)
 
 
-def stands_alone(question: str, own: Reading, every: Sequence[Candidate], specs: Mapping[str, ToolSpec]) -> bool:
+def stands_alone(
+    question: str, own: Reading, every: Sequence[Candidate], specs: Mapping[str, ToolSpec], used: Collection[str]
+) -> bool:
     """Say whether a question says all it needs: what is measured, and by what.
 
     Args:
@@ -189,7 +209,10 @@ def stands_alone(question: str, own: Reading, every: Sequence[Candidate], specs:
         own: its reading.
         every: what it may ask for, likeliest first.
         specs: the tools of the plan before: what they make something for goes on from them.
+        used: the columns of the plan before: a picture of nothing else is one of its rows.
     """
+    if PICTURE.search(question) and len(own.words) <= LONG and own.named() and {*own.columns()} <= {*used}:
+        return False
     words, strong, points = len(own.words), bool(_STRONG.search(question)), bool(_POINTS.search(question))
     if words > LONG or (own.every and not points and not strong):
         return True
