@@ -12,7 +12,7 @@ from growth_data import write_growth
 from engine.api import open_engine
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
-from engine.domain.plan import Dataset, TaskDag, TaskNode
+from engine.domain.plan import Chosen, Dataset, TaskDag, TaskNode
 from engine.domain.report import Answer, MethodStep, Report
 from engine.domain.results import Artifact, NodeResult
 from engine.strategies.react.answer.last_answer import LastAnswer, asked_of_answer
@@ -89,6 +89,33 @@ def test_a_row_of_a_finished_result_is_told_with_its_p_value(question, told, unt
     text = said(Whereabouts(plan, {"n1": result}, artifacts, builtin_tools()), question)
     assert told in text
     assert untold not in text
+
+
+PIGS = "pig,pen,gain,feed\npig_1,a,3.1,hay\npig_2,a,,hay\npig_3,b,4.0,oats\npig_4,b,2.2,oats\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("why is pig_2 missing?", "its gain is empty, which the step 'Compare' needs"),
+        ("why is animal pig_3 missing?", "the step 'Keep' left it out, which keeps the rows where `pen` in ['a']"),
+        ("where did pig_1 go?", "it is part of the answer"),
+    ],
+)
+def test_a_row_of_the_data_is_told_with_what_left_it_out(question, told):
+    artifacts = ArtifactsTwin()
+    file = artifacts.put_bytes(PIGS.encode())
+    some = artifacts.put_bytes("\n".join(PIGS.split("\n")[:3]).encode())
+    held = Artifact(name="kept.csv", output="filtered", type="table", sha256=some, bytes=1, columns=["pig", "pen", "gain", "feed"])  # fmt: skip
+    keep = TaskNode(id="n1", name="Keep", tool="filter_rows", params={"condition": "`pen` in ['a']"})
+    compare = TaskNode(id="n2", name="Compare", tool="compare_groups", params={"value": "gain", "group": "feed"})
+    data = Dataset(name="pigs.csv", path="pigs.csv", sha256=file, type=DataType.TABLE)
+    plan = TaskDag(question="?", datasets=[data], nodes=[keep, compare])
+    result = NodeResult(node="n1", tool="filter_rows", status="succeeded", artifacts=[held])
+    words = frozenset({"pig_1", "pig_2", "pig_3", "pig_4", "a", "b", "hay", "oats"})
+    place = Whereabouts(plan, {"n1": result}, artifacts, builtin_tools(), data_words=words)
+    assert told in said(place, question)
+    assert place.told("why is gain lower in hay?") is None
 
 
 def test_numbers_of_the_answer_are_those_of_the_table(places):
@@ -176,6 +203,30 @@ def answer(places) -> LastAnswer:
 )
 def test_the_last_answer_is_told_from_its_own_numbers(answer, question, told):
     assert told in " ".join(answer.told(question).summary)
+
+
+def _shown(answer: LastAnswer, *findings: Finding) -> LastAnswer:
+    """Return the answer of a description of two groups, with what other steps found."""
+    columns = {"columns": ["gain"], "group_by": "feed"}
+    shown = TaskNode(id="n1", name="Describe", tool="summarize_table", params=columns)
+    test = TaskNode(id="n2", name="Test", tool="compare_groups", params={"value": "gain", "group": "feed"})
+    plan = answer.plan.model_copy(
+        update={"nodes": [shown, test], "analysis": [Chosen(id="describe_table", probability=1.0)]}
+    )
+    told = Finding(id="f1", node="n1", text="The mean is 3 with hay and 4 with oats.")
+    given = {"answers": [Answer(text=told.text, node="n1", finding="f1")], "findings": [told, *findings]}
+    report = answer.report.model_copy(update=given)
+    return replace(answer, plan=plan, report=report, results={})
+
+
+def test_a_test_that_another_step_made_is_told(answer):
+    p = Finding(id="f2", node="n2", text="gain differs.", values=[FindingValue(name="p_value", value=0.01)])
+    report = _shown(answer, p).told("is that significant?")
+    assert report.summary == ["p = 0.01 is below 0.05, so it is significant at that threshold: gain differs."]
+
+
+def test_what_was_only_shown_is_left_to_be_tested(answer):
+    assert _shown(answer).told("is that significant?") is None
 
 
 def test_what_was_not_computed_or_drawn_is_not_told(answer):

@@ -14,6 +14,7 @@ from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import TaskDag
 from engine.domain.report import Answer, Report
 from engine.domain.results import NodeResult
+from engine.planning.followups.turn import GROUPS, answering, columns_of
 from engine.planning.naming.hints import WHOM
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.compose import is_table
@@ -102,6 +103,8 @@ class LastAnswer:
             return told_report(question, self._thanks())
         if self.report is None:
             return told_report(question, [f'There is no result yet: the plan of "{self.plan.question}" has not run.'])
+        if kind == "significant" and self._untested():
+            return None  # the test of what was only shown is planned
         if kind == "figure":
             figures = self.report.figures
             names = ", ".join(figure.artifact.name for figure in figures)
@@ -119,10 +122,38 @@ class LastAnswer:
         following = self.report.next_steps[:2] if self.report is not None else []
         return ["You are welcome.", *(f"To go on: {step}" for step in following)]
 
+    def _untested(self) -> bool:
+        """Say whether the answer shows groups side by side of which nothing was tested."""
+        specs = {node.tool: self.registry.get(node.tool) for node in self.plan.nodes if node.tool in self.registry}
+        shown = columns_of(GROUPS, answering(self.plan, specs), specs)
+        told = any(re.search(r"\bp [=<]|discovery rate", answer.said) for answer, _ in self._answers())
+        return bool(shown) and not told and not any(_tested(finding) for _, finding in self._with_tests())
+
+    def _with_tests(self) -> list[tuple[Answer, Finding]]:
+        """Return the answers; where none tests anything, what another step tested of the same columns."""
+        assert self.report is not None
+        answers = [*self._answers()]
+        known = {node.id: {*map(str, node.params.values())} for node in self.plan.nodes}
+        own = {answer.node for answer, _ in answers}
+        taken = set[str]().union(*map(self._columns, own))
+        beside = [
+            (Answer(node=finding.node, finding=finding.id, text=finding.text), finding)
+            for finding in self.report.findings
+            if taken and finding.node not in own and taken <= known.get(finding.node, set()) and _tested(finding)
+        ]
+        return answers if any(_tested(finding) for _, finding in answers) else beside or answers
+
+    def _columns(self, node_id: str) -> set[str]:
+        node = self.plan.node(node_id)
+        spec = self.registry.get(node.tool) if node is not None and node.tool in self.registry else None
+        if node is None or spec is None:
+            return set()
+        return {str(node.params[p.name]) for p in spec.params if p.kind == "column" and node.params.get(p.name)}
+
     def _significant(self, words: set[str]) -> Iterator[Finding]:
-        for answer, finding in self._answers():
+        for answer, finding in self._with_tests():
             alpha = self._alpha(answer.node)
-            tested = [v for v in finding.values if is_p(v.name) and isinstance(v.value, int | float)]
+            tested = _tested(finding)
             tested = [v for v in tested if is_adjusted(v.name)] or tested
             if not tested:
                 end = (
@@ -251,6 +282,10 @@ class LastAnswer:
             values.append(FindingValue(name=f"passing_{sign}" if sign else "rows", value=len(own)))
         text = f"In {name}, {len(passed):,} of {len(rows):,} rows have a {p} below {alpha:g}: {'; '.join(parts)}."
         return Finding(id="", node="", text=text, values=values)
+
+
+def _tested(finding: Finding) -> list[FindingValue]:
+    return [v for v in finding.values if is_p(v.name) and isinstance(v.value, int | float)]
 
 
 def _signs(words: set[str]) -> list[tuple[str, int]]:

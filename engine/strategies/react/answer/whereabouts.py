@@ -18,6 +18,7 @@ from engine.knowledge.entities import Entities
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.compose import is_table
 from engine.strategies.react.answer.answer_report import told_report
+from engine.strategies.react.answer.row_of_data import NAME_COLUMNS, RowsOfData
 from engine.strategies.react.answer.stored_tables import ROWS_READ, alpha_of, is_adjusted, is_p, number_of, rows_of
 from engine.toolbox.registry import ToolRegistry
 
@@ -75,7 +76,12 @@ class Whereabouts:
         """Return what became of what a question misses in the last tables; None when it asks for no such thing."""
         if not _WHY.search(question) or len(question.split()) > LONGEST:
             return None
-        words = [w for w in dict.fromkeys(_WORD.findall(question)) if w.lower() not in _COMMON | self.data_words]
+        said = [w for w in dict.fromkeys(_WORD.findall(question)) if w.lower() not in _COMMON]
+        data = RowsOfData(self.plan, self.results, self.artifacts, self.registry)
+        rows = [w for w in said if data.has(w)]
+        if found := [one for number, name in enumerate(rows[:5], start=1) if (one := data.told(name, number))]:
+            return told_report(question, [finding.text for finding in found], found)
+        words = [w for w in said if w.lower() not in self.data_words]
         names = [w for w in words if self._known(w) or _like_a_symbol(w)]
         if not names:
             if not (_THAT.search(question) and _GONE.search(question)):
@@ -192,10 +198,6 @@ class Whereabouts:
         except OSError:
             return None
         return None
-
-
-NAME_COLUMNS = 4
-"""Names of rows stand in one of the first columns."""
 
 
 def _in_the_file(name: str, called: str, file: str, row: Mapping[str, str], tables: Sequence[Any]) -> dict[str, Any]:
