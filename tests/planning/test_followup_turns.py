@@ -132,3 +132,21 @@ def test_another_value_takes_the_place_of_the_one_before(planner, rats, question
     before = planner.plan("Does weight differ between the arms in week 1?", rats).plan
     plan = planner.plan(question, rats, previous=before).plan
     assert kept(plan) == "`week` in [3]"
+
+
+def test_what_is_taken_back_is_told_by_what_was_new(planner, rats):
+    long = "Is there any difference at all in the weight of the animals between the arms that were compared in this study?"
+    first = planner.plan(long, rats).plan
+    females = planner.plan("only females", rats, previous=first).plan
+    older = planner.plan("only age over 30", rats, previous=females, earlier=[first]).plan
+    back = planner.plan("undo that", rats, previous=older, earlier=[females, first]).plan
+    taken, _, as_before = back.follows.partition(" As before it: ")
+    assert taken == "Taken back: only age > 30."
+    assert "only sex = female" in as_before
+
+
+@pytest.mark.parametrize("question", ["the values are not normal, take a nonparametric test", "use a rank test instead"])
+def test_a_test_by_ranks_takes_the_place_of_the_one_before(planner, rats, question):
+    before = planner.plan(HEAVY, rats).plan
+    plan = planner.plan(question, rats, previous=before).plan
+    assert step(plan, "compare_groups")["test"] == "ranks"

@@ -40,8 +40,15 @@ def back_to(before: TaskDag, earlier: Sequence[TaskDag], profiles: Sequence[Prof
         raise PlanError(
             f"The files of {short(plan.question)} are not the files of this question.", advice="Ask it anew."
         )
-    follows = f"{TAKEN_BACK}: {short(before.question)}. As before it: {short(plan.question)}."
+    gone, stays = _new_in(before), _new_in(plan)
+    follows = f"{TAKEN_BACK}: {gone or short(before.question)}. As before it: {short(plan.question)}"
+    follows += f" ({stays})." if stays else "."
     return plan.model_copy(update={"follows": follows, "version": 1, "base": 0})
+
+
+def _new_in(plan: TaskDag) -> str:
+    """Return what a follow-up's plan had that was new: the questions before and after it may begin alike."""
+    return plan.follows.partition(" New: ")[2].removesuffix(".")
 
 
 TAKEN_BACK = "Taken back"

@@ -211,6 +211,8 @@ def stands_alone(
         specs: the tools of the plan before: what they make something for goes on from them.
         used: the columns of the plan before: a picture of nothing else is one of its rows.
     """
+    if not own.columns() and len(own.words) <= LONG and next(ways_said(question), None) is not None:
+        return False  # `data are not normal, take a nonparametric test`
     if PICTURE.search(question) and len(own.words) <= LONG and own.named() and {*own.columns()} <= {*used}:
         return False
     words, strong, points = len(own.words), bool(_STRONG.search(question)), bool(_POINTS.search(question))
