@@ -202,3 +202,13 @@ def test_rows_that_carry_a_mark_are_left_out(planner, brooks, question):
 def test_a_value_that_is_left_out_may_be_set_equal_to_its_column(planner, brooks):
     plan = planner.plan("Does NO2_mg_l differ between ds and us, exclude class = III?", brooks).plan
     assert conditions(plan, "compare_groups") == ["`class` not in ['III']"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["same but for class 2 and 3", "only class 2 and 3", "class 2 or higher only", "only class II and above"],
+)
+def test_a_number_names_a_roman_numeral(planner, brooks, question):
+    first = planner.plan("Is NO2_mg_l higher ds than us?", brooks).plan
+    plan = planner.plan(question, brooks, previous=first).plan
+    assert conditions(plan, "compare_groups") == ["`class` in ['II', 'III']"]

@@ -135,7 +135,9 @@ def test_another_value_takes_the_place_of_the_one_before(planner, rats, question
 
 
 def test_what_is_taken_back_is_told_by_what_was_new(planner, rats):
-    long = "Is there any difference at all in the weight of the animals between the arms that were compared in this study?"
+    long = (
+        "Is there any difference at all in the weight of the animals between the arms that were compared in this study?"
+    )
     first = planner.plan(long, rats).plan
     females = planner.plan("only females", rats, previous=first).plan
     older = planner.plan("only age over 30", rats, previous=females, earlier=[first]).plan
@@ -145,8 +147,40 @@ def test_what_is_taken_back_is_told_by_what_was_new(planner, rats):
     assert "only sex = female" in as_before
 
 
-@pytest.mark.parametrize("question", ["the values are not normal, take a nonparametric test", "use a rank test instead"])
+@pytest.mark.parametrize(
+    "question", ["the values are not normal, take a nonparametric test", "use a rank test instead"]
+)
 def test_a_test_by_ranks_takes_the_place_of_the_one_before(planner, rats, question):
     before = planner.plan(HEAVY, rats).plan
     plan = planner.plan(question, rats, previous=before).plan
     assert step(plan, "compare_groups")["test"] == "ranks"
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory):
+    n = 30
+    table = pd.DataFrame(
+        {
+            "donor": [f"D{k:02d}" for k in range(n)],
+            "IL9_rest": RNG.normal(30, 5, n).round(1),
+            "IL9_PHA": RNG.normal(60, 9, n).round(1),
+        }
+    )
+    path = tmp_path_factory.mktemp("twins") / "twins.csv"
+    table.to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.mark.parametrize(("question", "test"), [("use a rank test", "wilcoxon"), ("use a t-test", "paired_t")])
+def test_another_test_of_pairs_is_no_second_analysis(planner, twins, question, test):
+    before = planner.plan("is IL9 higher with PHA than at rest, pairs", twins).plan
+    plan = planner.plan(question, twins, previous=before).plan
+    assert [node.tool for node in plan.nodes] == [node.tool for node in before.nodes]
+    assert plan.nodes[-1].params["test"] == test
+    with pytest.raises(PlanError, match=f"test = {test} .*already"):
+        planner.plan(question, twins, previous=plan)
+
+
+def test_a_name_left_out_behind_what_is_kept_is_not_kept(planner, rats):
+    plan = planner.plan("Does weight differ between the arms, only females, without r7?", rats).plan
+    assert kept(plan) == "`sex` in ['female'] and `rat` not in ['r7']"

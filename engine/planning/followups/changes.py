@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.domain.plan import TaskNode, texts_of
 from engine.domain.toolspec import ParamSpec
+from engine.errors import PlanError
 from engine.planning.binding.fills import marked
 from engine.planning.followups.onward import coming_next
 from engine.planning.followups.rewriting import overridden
@@ -28,6 +29,7 @@ from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import is_group
+from engine.text.prose import listed
 
 
 def rows_and_more(turn: Turn, settings: Mapping[tuple[str, str], Any]) -> tuple[list[Restriction], bool]:
@@ -102,6 +104,23 @@ def settings_of(turn: Turn) -> dict[tuple[str, str], Any]:
         for name, value in settings_said(spec, turn.fresh, texts).items():
             found[spec.name, name] = value
     return {**_threshold(turn), **_marked(turn), **found}
+
+
+def none_new(turn: Turn, settings: Mapping[tuple[str, str], Any]) -> None:
+    """Refuse settings that all steps of the plan before have already, in a line.
+
+    Raises:
+        PlanError: when they have.
+    """
+    steps = [
+        (node, name, value)
+        for (tool, name), value in settings.items()
+        for node in turn.before.nodes
+        if node.tool == tool
+    ]
+    if steps and all(node.params.get(name) == value for node, name, value in steps):
+        said = listed(list(dict.fromkeys(f"{name} = {value} ({node.name})" for node, name, value in steps)))
+        raise PlanError(f"The plan before has {said} already.", advice=f"It was read as going on from {turn.kept}.")
 
 
 def _marked(turn: Turn) -> dict[tuple[str, str], Any]:

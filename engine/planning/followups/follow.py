@@ -22,7 +22,7 @@ from engine.domain.plan import TaskDag, TaskNode, listed, texts_of
 from engine.errors import PlanError
 from engine.planning.choosing.ways import is_about, ways_said
 from engine.planning.followups.anew import Try, compared_anew, other_form, whole_again, with_more
-from engine.planning.followups.changes import let_go, other_side, rows_and_more, settings_of
+from engine.planning.followups.changes import let_go, none_new, other_side, rows_and_more, settings_of
 from engine.planning.followups.onward import coming_next, depending, holding, tested
 from engine.planning.followups.rewriting import overridden, swapped, with_column
 from engine.planning.followups.turn import HELD, Judge, Kept, Turn, columns_of, in_words, rows_in_own_words, told
@@ -69,7 +69,7 @@ class FollowUp(NamedTuple):
         values = [value for node in plan.nodes for value in node.params.values()]
         texts = " ".join(value for value in values if isinstance(value, str))
         lists = [{*listed(value)} for value in values if isinstance(value, list)]
-        kept = all(f"`{row.column}`" in texts or {*row.values} in lists for row in self.rows) and one.holds in texts
+        kept = all(_is_kept(row, texts) or {*row.values} in lists for row in self.rows) and one.holds in texts
         kept = kept and all(self._about_rows(plan, node) for node in plan.nodes if node.tool in self.answered_by)
         kept = kept and not any(f"`{name}`" in texts for name in one.lifted)
         others = [name for name in self.before if name not in one.lifted and f"`{name}`" not in one.holds]
@@ -99,6 +99,11 @@ class FollowUp(NamedTuple):
         return all(
             (f"`{row.column}`" in texts and not _kept_still(row, texts)) or {*row.values} in lists for row in self.rows
         )
+
+
+def _is_kept(row: Restriction, conditions: str) -> bool:
+    """Say whether conditions are about a column, and name each of its values that are kept."""
+    return f"`{row.column}`" in conditions and (row.op != "in" or all(value in conditions for value in row.values))
 
 
 def _kept_still(row: Restriction, conditions: str) -> bool:
@@ -152,6 +157,8 @@ def _changed(turn: Turn, registry: ToolRegistry) -> FollowUp:
     rows, more = rows_and_more(turn, settings)
     against = [c for c in own.contrasts if c.explicit or c.column not in {row.column for row in rows}]
     held, free = _held_and_freed(turn, alone=not (rows or settings))
+    if settings and not (rows or held or free or against or more):
+        none_new(turn, settings)
     kept, gone = turn.taken(rows)
     new = told(turn.specs, against, rows, settings, held, free)
     merged = _merged(
@@ -246,7 +253,7 @@ def _as_before(
     keys = [*holding(turn, held, turn.judge(merged)[0]), "", last] if (held or free) and not able else [last, ""]
     if (free and next(ways_said(turn.question), None)) or _one_row_each(turn, turn.own.restrictions):
         keys = ["", last]
-    ways = [(key, same if key == last else {}) for key in keys] + [(key, {}) for key in keys]
+    ways = [(key, chosen) for key in keys for chosen in ((same if key == last else {}), Kept())]
     return [
         Try(merged if key == last or turn.own.contrasts else groups, key, turn.kept, new, chosen=chosen)
         for key, chosen in _once(ways)

@@ -283,8 +283,9 @@ def rows_in_own_words(turn: Turn, row: Restriction) -> str:
     own, data = turn.own, turn.data
     words = own.question[own.words[row.first].start : own.words[row.last].end]
     polar = {value.strip().lower() for value in row.values} <= YES | NO  # `only without oedema` says it twice
-    if row.op not in ("in", "not in") or not own.mentions or polar:
-        return in_words(row)
+    named = {m.level for m in own.mentions if m.column == row.column and row.first <= m.first <= row.last}
+    if row.op not in ("in", "not in") or not own.mentions or polar or not {*row.values} <= {*named}:
+        return in_words(row)  # `stage 3 or higher` names one of two
     sign = "only" if row.op == "in" else "without"
     several = sum({*row.values} <= {*column.levels} for column in data.columns()) > 1  # `yes` alone says nothing
     plain = words.replace(" ", "").isalpha() and not several

@@ -41,11 +41,14 @@ def named_rows(question: str, words: Sequence[Token], data: Data) -> list[Restri
 
 def _stretches(question: str) -> Iterator[tuple[int, int, bool]]:
     """Yield from where to where rows are named that go (or are kept alone, True)."""
-    own = [(phrase.first, phrase.last, phrase.keeps) for phrase in phrases(question)]
+    outs = [(match.start(), *match.span("codes")) for match in CODES_OUT.finditer(question)]
+    own: list[tuple[int, int, bool]] = []
+    for phrase in phrases(question):
+        inside = [at for at, _, _ in outs if phrase.keeps and phrase.first <= at < phrase.last]
+        own.append((phrase.first, min([phrase.last, *inside]), phrase.keeps))  # `only liver, without S07` keeps no S07
     own += [(match.start(), match.start("out"), False) for match in POINTS_BACK.finditer(question)]
     yield from own
-    for match in CODES_OUT.finditer(question):
-        start, end = match.span("codes")
+    for _, start, end in outs:
         if not any(a <= start and end <= b for a, b, _ in own):
             yield start, end, False
 

@@ -30,7 +30,14 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
     rows.found.extend(cut_off(coded, columns, [*onwards(coded, columns), *compared(coded, columns)]))
     for match in _in_passing(coded.text):
         rows.add([m for m in coded.inside(match["l"]) if m not in spared], "in", sure=False)
-    return _merged([item for item in _agreeing(rows.found) if not _says_nothing(item, columns)])
+    found = [item for item in _agreeing(rows.found) if not _says_nothing(item, columns)]
+    return _merged([item for item in found if not any(_begins(item, other) for other in found)])
+
+
+def _begins(item: Restriction, other: Restriction) -> bool:
+    """Say whether a level that is kept is only where others begin: III of `only stage III and above`."""
+    alike = item.column == other.column and item.op == other.op == "in" and item.first == other.first
+    return alike and {*item.values} < {*other.values}
 
 
 class _Rows(NamedTuple):

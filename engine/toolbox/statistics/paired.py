@@ -133,7 +133,7 @@ def describe_columns_pair(row, first, second, alpha):
                          of="table", role="pair"),
         "test": param("Which test; auto chooses by the differences and says which it took",
                       choices=["auto", "paired_t", "wilcoxon"],
-                      words=["paired_t: paired (?:t|student)",
+                      words=["paired_t: paired (?:t|student)|t.?tests?\\b",
                              "wilcoxon: wilcoxon|signed.?rank|rank tests?\\b|non.?param\\w*|rank.?based|"
                              "distribution.?free"]),
         "alpha": param("P-value below which a difference is reported", minimum=1e-10, maximum=0.5),
