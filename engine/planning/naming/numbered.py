@@ -243,6 +243,14 @@ _BETWEEN = frozenset(
 _ROMAN: dict[str, float] = {level: at for at, level in enumerate("i ii iii iv v vi vii viii ix x".split(), start=1)}
 
 
+def _by_number(column: ColumnProfile) -> dict[float | None, str]:
+    """Return number -> the level that it is, of Roman numerals what they count: `stage 3 and 4` of III and IV."""
+    levels = [level.strip().lower() for level in column.levels]
+    if len(levels) > 1 and {*levels} <= _ROMAN.keys():
+        return {_ROMAN[level.strip().lower()]: level for level in column.levels}
+    return {as_number(level): level for level in column.levels if as_number(level) is not None}
+
+
 def _numbers_from(
     words: Sequence[Token], start: int, column: ColumnProfile, strength: float, text: str, heads: set[int]
 ) -> list[ColumnMention]:
@@ -251,9 +259,7 @@ def _numbers_from(
     if spelled and "," in text[words[start - 1].end : words[start].start]:
         return []  # `178 bottles, thirteen values each`: so many of something else
     levels = {level.strip().lower(): level for level in column.levels}
-    numeric = {as_number(level): level for level in column.levels if as_number(level) is not None}
-    if len(levels) > 1 and {*levels} <= _ROMAN.keys():
-        numeric = {_ROMAN[level]: written for level, written in levels.items()}  # `stage 3 and 4` of III and IV
+    numeric = _by_number(column)
     at = start
     while at < len(words) and at < start + 9:
         token = words[at]
