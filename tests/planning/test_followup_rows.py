@@ -189,6 +189,7 @@ def brooks(tmp_path_factory):
         "drop the samples with spill",
         "kick out rows where spill is y",
         "no spill please",
+        "spill = y should not be in there",
     ],
 )
 def test_rows_that_carry_a_mark_are_left_out(planner, brooks, question):

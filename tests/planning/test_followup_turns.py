@@ -55,6 +55,7 @@ def step(plan: TaskDag, tool: str) -> dict:
     [
         (LIVED, "adjust for sex", "cox_regression", {"arm", "sex"}),
         (LIVED, "can you correct that for age", "cox_regression", {"arm", "age"}),
+        (LIVED, "what happens if you control for age and sex", "cox_regression", {"arm", "age", "sex"}),
         (HEAVY, "add age to the model", "linear_regression", {"arm", "age"}),
     ],
 )
@@ -67,7 +68,9 @@ def test_a_model_of_the_same_groups_takes_the_place_of_a_test(planner, rats, fir
     assert " in place of " in plan.follows
 
 
-@pytest.mark.parametrize("question", ["also with LQ3", "and LQ3 too", "include LQ3 as well", "and now with LQ3 in it"])
+@pytest.mark.parametrize(
+    "question", ["also with LQ3", "and LQ3 too", "include LQ3 as well", "add the LQ3 rats", "and now with LQ3 in it"]
+)
 @pytest.mark.parametrize(("first", "tool"), [(LIVED, "log_rank"), (HEAVY, "compare_groups")])
 def test_a_further_group_stands_beside_those_that_were_compared(planner, rats, first, tool, question):
     before = planner.plan(first, rats).plan

@@ -26,7 +26,7 @@ from engine.planning.followups.words import (
     WHOLE,
 )
 from engine.planning.reading.reading import Restriction
-from engine.planning.tables.sheets import is_group
+from engine.planning.tables.sheets import is_group, is_id
 from engine.text.tokens import tokens
 
 
@@ -91,7 +91,8 @@ def with_more(turn: Turn) -> list[Try]:
     said = [m.level for m in own.mentions if m.column == column and m.level]
     more = [level for level in dict.fromkeys(said) if level not in levels]
     every = turn.data.column(column)
-    if not more or every is None or {*own.columns()} != {column} or not MORE.search(turn.question):
+    others = {c for c in own.columns() if (o := turn.data.column(c)) is not None and not is_id(o)}
+    if not more or every is None or others != {column} or not MORE.search(turn.question):
         return []
     every_one = len(levels) + len(more) == len(every.levels)
     measured = next(iter(turn.outcomes((*OUTCOMES, "time"))), "")

@@ -213,6 +213,8 @@ def stands_alone(
     """
     if not own.columns() and len(own.words) <= LONG and next(ways_said(question), None) is not None:
         return False  # `data are not normal, take a nonparametric test`
+    if own.named() and len(own.words) <= LONG and all("adjust" in own.parts.get(name, ()) for name in own.columns()):
+        return False  # `what happens if you control for age and sex`
     if PICTURE.search(question) and len(own.words) <= LONG and own.named() and {*own.columns()} <= {*used}:
         return False
     words, strong, points = len(own.words), bool(_STRONG.search(question)), bool(_POINTS.search(question))

@@ -39,7 +39,7 @@ _DONE = (
     r"(?:(?:\s+(?:should|must|will|shall|to|can|have to|has to|need to))?(?:\s+(?:be|is|are|was|were|been|being))?(?:\s+(?:all|then|simply))?"
     r"\s+(?:excluded|left out|taken out|thrown out|omitted|removed|dropped(?!\s+out)|discarded|disregarded|ignored)|"
     r"\s+(?:go(?:es)?|come|comes|stay|stays)\s+out|"
-    r"\s+(?:is|are|was|were|do|does|did|should|must)(?:\s+not|n't)\s+(?:be\s+)?(?:counted|count|used|included|considered|analy[sz]ed|taken))"
+    r"\s+(?:is|are|was|were|do|does|did|should|must)(?:\s+not|n't)\s+(?:be\s+)?(?:counted|count|used|included|considered|analy[sz]ed|taken|belong|in\s+(?:there|here|it|this)))"
     r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:from|for|here|please|and|because|as|throughout)\b)"
 )
 _BEFORE = re.compile(rf"\b{_OUT}\b{SHORT}(?P<l>{LEVELS})", re.IGNORECASE)
