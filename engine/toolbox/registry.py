@@ -17,6 +17,7 @@ import linecache
 import textwrap
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -236,8 +237,9 @@ def _params(function: Callable[..., Any], inputs: set[str], described: dict[str,
     return specs
 
 
+@cache
 def function_source(function: Callable[..., Any]) -> str:
-    """Return a function's source without its decorators, dedented."""
+    """Return a function's source without its decorators, dedented; some helpers are shipped with thirty tools."""
     code = function.__code__
     lines = linecache.getlines(code.co_filename)
     start = next(

@@ -124,6 +124,10 @@ def test_source_leaves_out_the_decorator():
     assert function_source(add_up) == 'def add_up(values):\n    """Return the sum."""\n    return sum(values)\n'
 
 
+def test_source_that_several_tools_ship_is_cut_out_once():
+    assert function_source(add_up) is function_source(add_up)
+
+
 def test_catalogue_holds_the_table_statistics_and_figure_tools():
     names = {spec.name for spec in builtin_tools()}
     assert names >= {
