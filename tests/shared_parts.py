@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from held_steps import IMPORTED
+from streamlit.components.v2 import manifest_scanner
 
 from engine import bootstrap
 from engine.adapters.process_profiler import ProcessProfiler
@@ -20,9 +22,6 @@ from engine.retrieval.indexes.index import ToolIndex
 from engine.retrieval.indexes.kept_index import KeptIndex
 from engine.retrieval.service import ToolFinder
 from engine.settings import Settings
-
-IMPORTED = ("numpy.random", "pandas", "scipy.stats", "matplotlib.pyplot", "statsmodels.api", "sklearn", "lifelines")
-"""What most steps of tests import; a step forked from a worker that has it starts in milliseconds, not seconds."""
 
 
 class KeptProfiler(ProcessProfiler):
@@ -85,7 +84,8 @@ class SharedIndex(KeptIndex):
 def one_of_each(folder: Path) -> Iterator[None]:
     """Give every engine that is opened meanwhile the same profiler and, by its name, the same embedder.
 
-    What is made of the same tools, and of the same names of entities, is made once, not for each workspace.
+    What is made of the same tools, and of the same names of entities, is made once, not for each workspace. Streamlit
+    looks once, not for each page, which of the installed packages bring components: half of what a page of a test took.
 
     Engines below `folder` that ask for no sandbox of their own kind share one, too, whose worker is warm. The others'
     warm workers import no more than that one: a quarter of a minute of a processor for each that is started or killed.
@@ -117,6 +117,7 @@ def one_of_each(folder: Path) -> Iterator[None]:
         patch.setattr(bootstrap, "PRELOAD", IMPORTED)
         patch.setattr(bootstrap, "PRELOAD_SINGLE_CELL", ())
         patch.setattr(bootstrap, "load_embedder", cache(bootstrap.load_embedder))
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
     profiler.end()
     shared.end()

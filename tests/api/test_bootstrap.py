@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from engine.bootstrap import Beside, build
 from engine.settings import Settings
@@ -63,3 +64,7 @@ def test_engines_of_tests_share_what_is_made_of_the_same_tools_and_names(open_en
     second.catalogue.import_catalogue("jsonl", tmp_path / "more.jsonl")
     assert parts[0].finder._kept.newest().index is indexes[0]
     assert parts[1].finder._kept.newest().index is not indexes[0]
+
+
+def test_what_is_installed_is_searched_for_components_of_pages_once() -> None:
+    assert manifest_scanner.scan_component_manifests() is manifest_scanner.scan_component_manifests()
