@@ -59,26 +59,68 @@ def pytest_runtest_makereport(item, call):
 FAILED = pytest.StashKey[bool]()
 
 
+class Profiles:
+    """Browser profiles of 1280x800, each with one page; one that was given back is emptied and taken by the next test.
+
+    What a page loads of Streamlit is then loaded and compiled once for a module: half of what drawing a page costs.
+    """
+
+    def __init__(self, browser) -> None:
+        self.browser = browser
+        self.empty: list = []
+
+    def take(self, scheme: str = "light", *, new: bool = False):
+        """Return a page without an address, of a profile that nobody used before where one must be `new`."""
+        if new or not self.empty:
+            page = self.browser.new_context().new_page()
+            page.context.set_default_timeout(SLOW)
+        else:
+            page = self.empty.pop()
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        return page
+
+    def give_back(self, page) -> None:
+        """Take from a profile what the app wrote into it; the session on the server ends with the page's address."""
+        page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+        page.context.clear_cookies()
+        page.goto("about:blank")
+        self.empty.append(page)
+
+
+@pytest.fixture(scope="module")
+def profiles(chromium):
+    return Profiles(chromium)
+
+
 @pytest.fixture
-def open_page(chromium, request) -> Callable:
-    """Return a function that opens an address in a new, empty browser profile of 1280x800."""
-    contexts, pages, failures = [], [], []
+def open_page(profiles, request) -> Callable:
+    """Return a function that opens an address in a page of an empty browser profile of 1280x800.
+
+    Who opens `about:blank` listens to what the page will do, and gets a profile that is thrown away at the end.
+    """
+    pages, failures = [], []
+
+    def failed(error) -> None:
+        failures.append(str(error))
 
     def open_address(address: str, *, scheme: str = "light"):
-        context = chromium.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
-        contexts.append(context)
-        context.set_default_timeout(SLOW)
-        page = context.new_page()
-        pages.append(page)
-        page.on("pageerror", lambda error: failures.append(str(error)))
+        page = profiles.take(scheme, new=address == "about:blank")
+        pages.append((page, address))
+        page.on("pageerror", failed)
         page.goto(address)
         return page
 
     yield open_address
     found = [text for text in failures if LOADING not in text]  # before closing, which breaks off what still loads
-    if request.node.stash.get(FAILED, False):
-        for page in pages:
+    broken = request.node.stash.get(FAILED, False)
+    for page, _ in pages:
+        if broken:
             print(f"==== on the screen at {page.url} ====\n{page.locator('body').inner_text(timeout=5000)}")
-    for context in contexts:
-        context.close()
+    for page, address in pages:
+        page.remove_listener("pageerror", failed)
+        if broken or found or address == "about:blank":
+            page.context.close()
+        else:
+            profiles.give_back(page)
     assert not found, f"scripts of the page failed: {found}"

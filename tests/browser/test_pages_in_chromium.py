@@ -14,11 +14,9 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def survival_run(chromium, app_address):
+def survival_run(profiles, app_address):
     """Click through the survival example once; return the address of its answer."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(SLOW)
-    page = context.new_page()
+    page = profiles.take()
     page.goto(app_address)
     ask_example(page, "breast_cancer_survival")
     expect(page.get_by_text("Nothing has been computed yet")).to_be_visible()
@@ -28,7 +26,7 @@ def survival_run(chromium, app_address):
         whole(page.locator("[data-testid=stImage] img").first)
         page.screenshot(animations="disabled", path=Path(folder) / "answer.png")
     address = page.url
-    context.close()
+    profiles.give_back(page)
     return address
 
 
@@ -246,3 +244,21 @@ def test_uploaded_table_gets_a_card(open_page, app_address, tmp_path):
     # The first rows, headed by what each column was taken for.
     expect(card.get_by_test_id("glide-cell-2-0").first).to_have_text("two states · group")
     expect(card.get_by_test_id("glide-cell-1-1").first).to_have_text("p0")
+
+
+# ==== what these tests share ====
+
+
+def test_a_profile_that_is_taken_again_remembers_nothing(profiles, app_address):
+    page = profiles.take("dark")
+    page.goto(f"{app_address}/_stcore/health")
+    page.evaluate("localStorage.a = sessionStorage.a = document.cookie = 'a=1'")
+    page.set_viewport_size({"width": 390, "height": 844})
+    profiles.give_back(page)
+    again = profiles.take()
+    assert again is page
+    again.goto(f"{app_address}/_stcore/health")
+    kept = again.evaluate("[localStorage.length, sessionStorage.length, document.cookie.includes('a=1'), innerWidth]")
+    assert kept == [0, 0, False, 1280]
+    assert again.evaluate("matchMedia('(prefers-color-scheme: light)').matches")
+    profiles.give_back(again)
