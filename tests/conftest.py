@@ -106,6 +106,16 @@ def survival_csv(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return example_files("breast_cancer_survival", tmp_path_factory.mktemp("survival"))[0]
 
 
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The run of `reporting_run` and the store of its files: executed once for all who read it, changed by nobody."""
+    from reporting_run import FolderStore, execute, small_plan, small_registry
+
+    folder = tmp_path_factory.mktemp("small_run")
+    store = FolderStore(folder / "store")
+    return execute(small_plan(folder / "in"), small_registry(), store, folder / "work"), store
+
+
 @pytest.fixture
 def open_engine(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Return a function that opens engines; all are closed at the end. Steps start cold, so opening is quick."""

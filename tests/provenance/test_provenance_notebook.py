@@ -6,20 +6,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
+from reporting_run import small_registry, with_failure
 
 from engine.provenance.notebook import _modules, modules_of, notebook, to_json
 from engine.provenance.notebook_cells import MODULE
 from engine.provenance.scripts import redirect, split_script
 from engine.toolbox.registry import ToolRegistry, builtin_tools
 from engine.toolbox.script import step_script
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    store = FolderStore(folder / "store")
-    return execute(small_plan(folder / "in"), small_registry(), store, folder / "work"), store
 
 
 def _cells(book):
@@ -31,21 +24,21 @@ def _numbers_in(source):
     return re.findall(r"^([A-Z][A-Z0-9_]*) = -?[\d.e-]+$", source.strip())
 
 
-def test_notebook_is_valid_and_the_same_every_time(made):
-    view, store = made
+def test_notebook_is_valid_and_the_same_every_time(small_run):
+    view, store = small_run
     first = to_json(notebook(view, small_registry(), store))
     assert first == to_json(notebook(view, small_registry(), store))
     nbformat.validate(nbformat.reads(first, as_version=4))
 
 
-def test_recorded_code_and_catalogue_give_the_same_notebook(made):
-    view, store = made
+def test_recorded_code_and_catalogue_give_the_same_notebook(small_run):
+    view, store = small_run
     assert _cells(notebook(view, small_registry(), store)) == _cells(notebook(view, small_registry()))
     assert modules_of(view, small_registry(), store) == modules_of(view, small_registry())
 
 
-def test_notebook_shows_the_code_that_ran_when_the_catalogue_changed(made):
-    view, store = made
+def test_notebook_shows_the_code_that_ran_when_the_catalogue_changed(small_run):
+    view, store = small_run
     changed = [
         spec.model_copy(update={"source": spec.source.replace("describe", "rewrite")}) for spec in small_registry()
     ]
@@ -55,8 +48,8 @@ def test_notebook_shows_the_code_that_ran_when_the_catalogue_changed(made):
     assert "def group_means" in text
 
 
-def test_notebook_pins_the_versions_that_ran_and_needs_no_biodesk(made):
-    view, store = made
+def test_notebook_pins_the_versions_that_ran_and_needs_no_biodesk(small_run):
+    view, store = small_run
     cells = _cells(notebook(view, small_registry(), store))
     for name, version in view.results["n1"].versions.items():
         assert f"{name}=={version}" in cells["about"]
@@ -72,8 +65,8 @@ def test_notebook_pins_the_versions_that_ran_and_needs_no_biodesk(made):
     assert "scipy" in modules
 
 
-def test_the_notebook_can_be_read_without_running_it_and_holds_no_code_twice(made):
-    view, store = made
+def test_the_notebook_can_be_read_without_running_it_and_holds_no_code_twice(small_run):
+    view, store = small_run
     book = notebook(view, small_registry(), store)
     cells = {cell.id: cell for cell in book.cells}
     for node, result in view.results.items():
@@ -92,8 +85,8 @@ def test_the_notebook_can_be_read_without_running_it_and_holds_no_code_twice(mad
     assert all(str(Path(dataset.path).parent) not in to_json(book) for dataset in view.plan.datasets)
 
 
-def test_a_step_whose_functions_are_older_has_a_module_of_its_own(made):
-    view, _ = made
+def test_a_step_whose_functions_are_older_has_a_module_of_its_own(small_run):
+    view, _ = small_run
     shared = "def helper(x):\n    return {}\n\n\ndef {}(table):\n    return helper(table)\n\n\n"
     steps = [
         (view.plan.node(node), view.results[node], split_script(shared.format(value, tool)))
@@ -106,8 +99,8 @@ def test_a_step_whose_functions_are_older_has_a_module_of_its_own(made):
     assert "def second" not in texts[place["n1"]]
 
 
-def test_steps_that_failed_are_left_out_with_a_note(made):
-    view, store = made
+def test_steps_that_failed_are_left_out_with_a_note(small_run):
+    view, store = small_run
     cells = _cells(notebook(with_failure(view, small_registry()), small_registry(), store))
     assert "n1-run" in cells
     assert "n2-run" not in cells

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
-from reporting_run import FolderStore, execute, small_plan, small_registry
+from reporting_run import small_registry
 
 from engine.domain.encoding.hashing import sha256_value
 from engine.errors import NotFoundError
@@ -13,20 +14,20 @@ from engine.reporting.forms.bundle import write_bundle
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    store = FolderStore(folder / "store")
-    return execute(small_plan(folder / "in"), small_registry(), store, folder / "work"), store
+def bundle(small_run, tmp_path_factory):
+    out = tmp_path_factory.mktemp("bundle") / "out"
+    write_bundle(*small_run, small_registry(), out)
+    return out
 
 
 @pytest.fixture
-def folder(made, tmp_path):
-    write_bundle(*made, small_registry(), tmp_path / "out")
-    return tmp_path / "out"
+def folder(bundle, tmp_path):
+    """Return a copy of the exported run, to be damaged."""
+    return shutil.copytree(bundle, tmp_path / "out")
 
 
-def test_record_holds_code_inputs_outputs_and_versions_of_each_step(made):
-    view, store = made
+def test_record_holds_code_inputs_outputs_and_versions_of_each_step(small_run):
+    view, store = small_run
     document = provenance(view, small_registry())
     step = document["steps"][2]
     assert step["inputs"]["expression"]["from"] == "n2.expression"
@@ -42,15 +43,15 @@ def test_record_holds_code_inputs_outputs_and_versions_of_each_step(made):
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
 
-def test_record_is_sealed_with_its_own_digest(made):
-    document = provenance(made[0], small_registry())
+def test_record_is_sealed_with_its_own_digest(small_run):
+    document = provenance(small_run[0], small_registry())
     content = {key: value for key, value in document.items() if key != "digest"}
     assert document["digest"] == "sha256:" + sha256_value(content)
-    assert document == provenance(made[0], small_registry())
+    assert document == provenance(small_run[0], small_registry())
 
 
-def test_infinite_parameters_do_not_break_the_record(made):
-    view, _ = made
+def test_infinite_parameters_do_not_break_the_record(small_run):
+    view, _ = small_run
     nodes = [view.plan.nodes[0].model_copy(update={"params": {"limit": float("inf")}}), *view.plan.nodes[1:]]
     document = provenance(
         view.model_copy(update={"plan": view.plan.model_copy(update={"nodes": nodes})}), small_registry()
@@ -58,16 +59,16 @@ def test_infinite_parameters_do_not_break_the_record(made):
     json.dumps(document, allow_nan=False)
 
 
-def test_untouched_run_verifies(made):
-    checked = verify_run(*made, small_registry())
+def test_untouched_run_verifies(small_run):
+    checked = verify_run(*small_run, small_registry())
     assert checked.ok
     assert checked.differences == []
     assert checked.files == 4 + 3 + 2 * 2  # artifacts, codes, each data file kept and in place
     assert checked.findings == 3
 
 
-def test_changed_and_missing_artifacts_are_named(made, tmp_path):
-    view, store = made
+def test_changed_and_missing_artifacts_are_named(small_run, tmp_path):
+    view, store = small_run
     damaged = store.copy(tmp_path / "store")
     means, figure = view.results["n1"].artifacts
     (damaged.folder / means.sha256).write_text("group,n\n")
@@ -80,8 +81,8 @@ def test_changed_and_missing_artifacts_are_named(made, tmp_path):
     assert any("selects no row" in text for text in checked.differences)
 
 
-def test_changed_input_file_is_named(made, tmp_path):
-    view, store = made
+def test_changed_input_file_is_named(small_run, tmp_path):
+    view, store = small_run
     changed = tmp_path / "growth.csv"
     changed.write_text("dose group,growth\nlow,1\n")
     first = view.plan.datasets[0].model_copy(update={"path": str(changed)})
@@ -94,8 +95,8 @@ def test_changed_input_file_is_named(made, tmp_path):
     assert "gone.csv is no longer there" in checked.notes[0]
 
 
-def test_a_step_that_read_other_data_is_found(made):
-    view, store = made
+def test_a_step_that_read_other_data_is_found(small_run):
+    view, store = small_run
     swapped = view.results["n3"].model_copy(update={"inputs": {"expression": "0" * 64}})
     checked = verify_run(view.model_copy(update={"results": {**view.results, "n3": swapped}}), store, small_registry())
     assert checked.differences == [
@@ -104,8 +105,8 @@ def test_a_step_that_read_other_data_is_found(made):
     ]
 
 
-def test_other_parameters_than_planned_are_found_unless_repaired(made):
-    view, store = made
+def test_other_parameters_than_planned_are_found_unless_repaired(small_run):
+    view, store = small_run
     other = view.results["n3"].model_copy(update={"params": {"number": 3}})
     checked = verify_run(view.model_copy(update={"results": {**view.results, "n3": other}}), store, small_registry())
     assert checked.differences == ["Step n3 ran with number = 3, but the plan says 25."]
@@ -113,8 +114,8 @@ def test_other_parameters_than_planned_are_found_unless_repaired(made):
     assert verify_run(view.model_copy(update={"results": {**view.results, "n3": repaired}}), store, small_registry()).ok
 
 
-def test_a_finding_that_differs_from_its_row_is_found(made):
-    view, store = made
+def test_a_finding_that_differs_from_its_row_is_found(small_run):
+    view, store = small_run
     first = view.results["n1"]
     value = first.findings[1].values[0].model_copy(update={"value": 2.9})
     finding = first.findings[1].model_copy(update={"values": [value]})
@@ -124,8 +125,8 @@ def test_a_finding_that_differs_from_its_row_is_found(made):
     assert "says mean = 2.9, but its row in n1_means.csv says 2.52" in checked.differences[0]
 
 
-def test_a_report_with_an_invented_number_is_found(made):
-    view, store = made
+def test_a_report_with_an_invented_number_is_found(small_run):
+    view, store = small_run
     finding = view.report.findings[1].model_copy(update={"text": "Mean growth in high is 9.99."})
     report = view.report.model_copy(update={"findings": [finding]})
     checked = verify_run(view.model_copy(update={"report": report}), store, small_registry())
@@ -215,8 +216,8 @@ def test_a_place_without_a_record_is_an_error_in_words(tmp_path):
         verify_path(tmp_path / "nothing.json")
 
 
-def test_a_step_taken_out_of_the_plan_is_no_difference(made):
-    view, store = made
+def test_a_step_taken_out_of_the_plan_is_no_difference(small_run):
+    view, store = small_run
     plan = view.plan.model_copy(update={"version": 2, "nodes": view.plan.nodes[1:]})
     shorter = view.model_copy(update={"plan": plan, "report": None})
     assert verify_run(shorter, store, small_registry()).differences == []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pypdf import PdfReader
-from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
+from reporting_run import FolderStore, small_registry, with_failure
 
 from engine.api.documents import read_plan
 from engine.domain.results import RunRecord
@@ -22,13 +22,6 @@ from engine.reporting.forms.bundle import export, write_bundle
 from engine.reporting.forms.contents import gather
 from engine.reporting.forms.excerpts import Excerpt, excerpt
 from engine.steps.synthesizer import synthesize
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    store = FolderStore(folder / "store")
-    return execute(small_plan(folder / "in"), small_registry(), store, folder / "work"), store
 
 
 class _Page(HTMLParser):
@@ -67,8 +60,8 @@ class _Page(HTMLParser):
             self.rows.setdefault(self._row, []).append(data)
 
 
-def test_html_is_whole_and_fetches_nothing(made):
-    text = html.render(*made, small_registry())
+def test_html_is_whole_and_fetches_nothing(small_run):
+    text = html.render(*small_run, small_registry())
     page = _Page(text)
     assert page.open == []
     assert len(page.sources) == 1
@@ -79,8 +72,8 @@ def test_html_is_whole_and_fetches_nothing(made):
     assert "@media print" in text
 
 
-def test_every_link_in_the_html_leads_somewhere(made):
-    page = _Page(html.render(*made, small_registry()))
+def test_every_link_in_the_html_leads_somewhere(small_run):
+    page = _Page(html.render(*small_run, small_registry()))
     assert len(page.ids) == len(set(page.ids))
     inner = [link[1:] for link in page.links if link.startswith("#")]
     assert inner
@@ -88,19 +81,19 @@ def test_every_link_in_the_html_leads_somewhere(made):
     assert all(link.startswith(("#", "https://")) for link in page.links)
 
 
-def test_numbers_of_a_finding_link_to_the_row_that_holds_them(made):
-    text = html.render(*made, small_registry())
+def test_numbers_of_a_finding_link_to_the_row_that_holds_them(small_run):
+    text = html.render(*small_run, small_registry())
     target, shown = re.search(r'Mean growth in high is <a class="number" href="#([^"]+)">([^<]+)</a>', text).groups()
     target, _, cell = target.partition("-cell-")
     assert cell == "3"  # of the mean, not of the group
     assert "high" in _Page(text).rows[target]
-    row = next(f for f in made[0].results["n1"].findings if f.row == {"group": "high"})
+    row = next(f for f in small_run[0].results["n1"].findings if f.row == {"group": "high"})
     assert float(shown) == pytest.approx(row.values[0].value, abs=0.005)
     assert f"{row.values[0].value:#.4g}" in _Page(text).rows[target]
 
 
-def test_rows_findings_point_to_are_shown_beyond_the_first(made):
-    view, store = made
+def test_rows_findings_point_to_are_shown_beyond_the_first(small_run):
+    view, store = small_run
     table = next(a for a in view.results["n3"].artifacts if a.output == "top")
     names = [line.split(",")[0] for line in store.path(table.sha256).read_text().splitlines()[1:]]
     shown = excerpt(table, {"f": {"feature": names[21]}}, store, first=20)
@@ -109,14 +102,14 @@ def test_rows_findings_point_to_are_shown_beyond_the_first(made):
     assert shown.total == 25
 
 
-def test_tables_have_captions_and_scopes(made):
-    page = _Page(html.render(*made, small_registry()))
+def test_tables_have_captions_and_scopes(small_run):
+    page = _Page(html.render(*small_run, small_registry()))
     assert page.captions == 3
     assert page.scopes == {"col", "row"}
 
 
-def test_text_from_outside_is_escaped_everywhere(made):
-    view, store = made
+def test_text_from_outside_is_escaped_everywhere(small_run):
+    view, store = small_run
     nasty = '<img src=x onerror=alert(1)> & "q" | `code` [x](javascript:1)'
     plan = view.plan.model_copy(update={"warnings": [nasty], "notes": [nasty]})
     record = view.record.model_copy(update={"question": nasty})
@@ -132,8 +125,8 @@ def _pdf_text(data):
     return " ".join(" ".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages).split())
 
 
-def test_pdf_has_findings_numbered_pages_figures_and_links(made):
-    view, store = made
+def test_pdf_has_findings_numbered_pages_figures_and_links(small_run):
+    view, store = small_run
     data = pdf.render(view, store, small_registry())
     reader = PdfReader(io.BytesIO(data))
     text = _pdf_text(data)
@@ -147,8 +140,8 @@ def test_pdf_has_findings_numbered_pages_figures_and_links(made):
     assert data == pdf.render(view, store, small_registry())
 
 
-def test_on_paper_a_table_stays_with_its_heading_and_shows_what_decides(made):
-    view, store = made
+def test_on_paper_a_table_stays_with_its_heading_and_shows_what_decides(small_run):
+    view, store = small_run
     pdf._register_fonts()
     page = pdf._Page(gather(view, store, small_registry()), store, 480.0)
     names = ["term", *(f"x{n}" for n in range(9)), "lower_95", "upper_95", "p_value"]
@@ -167,15 +160,15 @@ def test_on_paper_a_table_stays_with_its_heading_and_shows_what_decides(made):
     assert [type(part).__name__ for part in section._content] == ["Paragraph", "Paragraph", "Table", "Paragraph"]
 
 
-def test_pdf_prints_letters_beyond_latin(made):
-    view, store = made
+def test_pdf_prints_letters_beyond_latin(small_run):
+    view, store = small_run
     plan = view.plan.model_copy(update={"warnings": ["β-catenin at 37 °C, Großmann, µg, χ² ≤ 5, Δ"]})
     text = _pdf_text(pdf.render(view.model_copy(update={"plan": plan, "report": None}), store, small_registry()))
     assert "β-catenin at 37 °C, Großmann, µg, χ² ≤ 5, Δ" in text
 
 
-def test_partial_run_says_first_what_failed_in_every_form(made):
-    view, store = made
+def test_partial_run_says_first_what_failed_in_every_form(small_run):
+    view, store = small_run
     registry = small_registry()
     broken = with_failure(view, registry)
     said = "Counts must not be negative, found -3."
@@ -197,8 +190,8 @@ def test_run_that_never_had_a_plan_renders_in_every_form(tmp_path):
     assert verify_path(tmp_path / "out").ok
 
 
-def test_report_survives_a_missing_artifact(made, tmp_path):
-    view, store = made
+def test_report_survives_a_missing_artifact(small_run, tmp_path):
+    view, store = small_run
     damaged = store.copy(tmp_path / "store")
     for artifact in view.results["n1"].artifacts:
         (damaged.folder / artifact.sha256).unlink()
@@ -208,8 +201,8 @@ def test_report_survives_a_missing_artifact(made, tmp_path):
     assert "n1_means.csv cannot be read" in _pdf_text(pdf.render(view, damaged, small_registry()))
 
 
-def test_run_json_has_every_key_of_the_contract(made):
-    view, _ = made
+def test_run_json_has_every_key_of_the_contract(small_run):
+    view, _ = small_run
     document = run_json.render(view, small_registry())
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     assert {"run_id", "status", "question", "route", "plan", "nodes", "findings", "citations", "usage", "warnings",
@@ -226,8 +219,8 @@ def test_run_json_has_every_key_of_the_contract(made):
     assert document["warnings"] == ["The plate was not recorded.", "Normality was not tested."]
 
 
-def test_bundle_holds_what_the_interface_promises(made, tmp_path):
-    view, store = made
+def test_bundle_holds_what_the_interface_promises(small_run, tmp_path):
+    view, store = small_run
     files = {
         p.relative_to(tmp_path / "out").as_posix()
         for p in write_bundle(view, store, small_registry(), tmp_path / "out")
@@ -241,8 +234,8 @@ def test_bundle_holds_what_the_interface_promises(made, tmp_path):
     assert all((tmp_path / "out" / link).is_file() for link in links)
 
 
-def test_a_bundle_says_nothing_of_the_machine_it_was_written_on(made, tmp_path):
-    view, store = made
+def test_a_bundle_says_nothing_of_the_machine_it_was_written_on(small_run, tmp_path):
+    view, store = small_run
     view = view.model_copy(update={"record": view.record.model_copy(update={"user": getpass.getuser()})})
     out = tmp_path / "out"
     write_bundle(view, store, small_registry(), out)
@@ -257,8 +250,8 @@ def test_a_bundle_says_nothing_of_the_machine_it_was_written_on(made, tmp_path):
                       small_registry())["run"]["user"] == "ada"  # fmt: skip
 
 
-def test_bundle_refuses_a_folder_it_did_not_write(made, tmp_path):
-    view, store = made
+def test_bundle_refuses_a_folder_it_did_not_write(small_run, tmp_path):
+    view, store = small_run
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.md").write_text("precious")
     with pytest.raises(UserError, match="did not write"):
@@ -268,8 +261,8 @@ def test_bundle_refuses_a_folder_it_did_not_write(made, tmp_path):
         write_bundle(view, store, small_registry(), tmp_path / "mine" / "thesis.md")
 
 
-def test_bundle_written_again_keeps_what_was_edited(made, tmp_path):
-    view, store = made
+def test_bundle_written_again_keeps_what_was_edited(small_run, tmp_path):
+    view, store = small_run
     out = tmp_path / "out"
     write_bundle(view, store, small_registry(), out)
     (out / "report.md").write_text("my notes")
@@ -282,16 +275,16 @@ def test_bundle_written_again_keeps_what_was_edited(made, tmp_path):
     assert verify_path(out).ok
 
 
-def test_large_data_stay_where_they_are(made, tmp_path):
-    view, store = made
+def test_large_data_stay_where_they_are(small_run, tmp_path):
+    view, store = small_run
     write_bundle(view, store, small_registry(), tmp_path / "out", data_limit=100)
     assert not (tmp_path / "out" / "data").exists()
     assert "BIODESK_DATA" in (tmp_path / "out" / "README.md").read_text()
     assert verify_path(tmp_path / "out").ok
 
 
-def test_artifact_names_cannot_leave_the_folder(made, tmp_path):
-    view, store = made
+def test_artifact_names_cannot_leave_the_folder(small_run, tmp_path):
+    view, store = small_run
     first = view.results["n1"]
     names = ["../../evil.csv", "/etc/evil.csv", "evil.csv"]
     bad = [first.artifacts[0].model_copy(update={"name": name, "sha256": first.artifacts[0].sha256}) for name in names]
@@ -302,7 +295,7 @@ def test_artifact_names_cannot_leave_the_folder(made, tmp_path):
 
 
 @pytest.mark.parametrize("fmt", ["ro-crate", "prov", "docx"])
-def test_formats_that_do_not_exist_are_refused_in_words(made, tmp_path, fmt):
+def test_formats_that_do_not_exist_are_refused_in_words(small_run, tmp_path, fmt):
     with pytest.raises(UserError, match=re.escape(repr(fmt))):
-        export(*made, small_registry(), fmt, tmp_path / "x")
+        export(*small_run, small_registry(), fmt, tmp_path / "x")
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from reporting_run import FolderStore, execute, small_plan, small_registry
+from reporting_run import FolderStore, small_registry
 
 from engine.domain.findings import Assertion, Finding, FindingValue
 from engine.domain.knowledge import Edge, EdgeType, Node, NodeType
@@ -153,15 +153,8 @@ def test_without_any_check_nothing_stands_behind_a_finding(tmp_path):
     assert (finding.grounding, finding.evidence) == ("ungrounded", [])
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    store = FolderStore(folder / "store")
-    return execute(small_plan(folder / "in"), small_registry(), store, folder / "work"), store
-
-
-def test_hand_overs_between_steps_are_compared_by_hash(run):
-    view, _ = run
+def test_hand_overs_between_steps_are_compared_by_hash(small_run):
+    view, _ = small_run
     assert any(
         line.startswith("Inputs that are byte for byte") and "(SHA-256): 3 of 3." in line for line in of_steps(view)
     )
@@ -172,8 +165,8 @@ def test_hand_overs_between_steps_are_compared_by_hash(run):
     assert "'Variable genes' read expression from other data than n2.expression" in line
 
 
-def test_a_postcondition_that_did_not_hold_is_said(run):
-    view, _ = run
+def test_a_postcondition_that_did_not_hold_is_said(small_run):
+    view, _ = small_run
     verdict = Verdict.model_validate(
         {"passed": False, "quality": 0.5, "checks": ["c"],
          "issues": [{"code": "x", "severity": "error", "message": "means has no rows."}]}
@@ -183,8 +176,8 @@ def test_a_postcondition_that_did_not_hold_is_said(run):
     assert "Postconditions of 'Growth by dose' did not hold: means has no rows." in lines
 
 
-def test_no_form_of_a_report_shows_a_score_of_its_statements(run):
-    view, store = run
+def test_no_form_of_a_report_shows_a_score_of_its_statements(small_run):
+    view, store = small_run
     made = ground_claims(ground_findings(view.report, view, store), check)
     view = view.model_copy(update={"report": made})
     lines = checked_lines(made)

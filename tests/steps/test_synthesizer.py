@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
+from reporting_run import small_registry, with_failure
 
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import OpenQuestion, TaskNode
@@ -18,9 +18,8 @@ from engine.toolbox.registry import builtin_tools
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    return execute(small_plan(folder / "in"), small_registry(), FolderStore(folder / "store"), folder / "work")
+def run(small_run):
+    return small_run[0]
 
 
 def test_summary_leads_with_what_was_asked_for(run):
