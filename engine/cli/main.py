@@ -13,6 +13,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -33,6 +34,7 @@ class _Parser(argparse.ArgumentParser):
         raise UserError(f"{message[:1].upper()}{message[1:]}.", advice=f"See `{self.prog} --help`.")
 
 
+@cache
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     common = _Parser(add_help=False)

@@ -293,6 +293,7 @@ def test_demo_answers_a_built_in_question(call, tmp_path):
 
 
 def test_every_command_is_parsed_and_done():
+    assert build_parser() is build_parser()  # made once, however many commands a process carries out
     parsed = next(action for action in build_parser()._actions if action.dest == "command").choices
     assert set(parsed) == set(commands.COMMANDS)
 

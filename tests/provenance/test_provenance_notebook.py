@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from reporting_run import small_registry, with_failure
 
-from engine.provenance.notebook import _modules, modules_of, notebook, to_json
+from engine.provenance.notebook import _modules, _providers, modules_of, notebook, to_json
 from engine.provenance.notebook_cells import MODULE
 from engine.provenance.scripts import redirect, split_script
 from engine.toolbox.registry import ToolRegistry, builtin_tools
@@ -201,3 +201,8 @@ def test_the_last_cell_tells_same_from_different(tmp_path, monkeypatch, capsys, 
     same = words.startswith(("identical", "same numbers"))
     assert f"{int(same)} of 1 outputs are the same" in said
     assert ("NOT the same: t.csv" in said) != same
+
+
+def test_what_is_installed_is_read_once_for_all_notebooks():
+    assert "numpy" in _providers()["numpy"]
+    assert _providers() is _providers()
