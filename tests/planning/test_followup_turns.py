@@ -55,7 +55,7 @@ def step(plan: TaskDag, tool: str) -> dict:
     [
         (LIVED, "adjust for sex", "cox_regression", {"arm", "sex"}),
         (LIVED, "can you correct that for age", "cox_regression", {"arm", "age"}),
-        (LIVED, "what happens if you control for age and sex", "cox_regression", {"arm", "age", "sex"}),
+        (LIVED, "what happens if you correct for age and sex", "cox_regression", {"arm", "age", "sex"}),
         (HEAVY, "add age to the model", "linear_regression", {"arm", "age"}),
     ],
 )
