@@ -50,7 +50,6 @@ def _describe(mean: float) -> str:
         Citation(title="The probable error of a mean", authors="Student", year=1908, doi="10.1093/biomet/6.1.1"),
     ),
     packages=("pandas", "scipy"),
-    helpers=(_describe,),
 )
 def group_means(table, *, value: str, group: str, level: float = 0.95):
     """Give mean, interval and n of each group."""

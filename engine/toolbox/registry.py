@@ -10,14 +10,9 @@ returns a dict: output name -> value, plus optionally
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
-import linecache
-import textwrap
-import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,6 +32,7 @@ from engine.domain.toolspec import (
     ToolSpec,
 )
 from engine.errors import NotFoundError
+from engine.toolbox.sources import numbers_used, with_called
 
 _KINDS: dict[str, ParamKind] = {"int": "integer", "float": "number", "bool": "boolean", "str": "text",
                                 "list[str]": "texts"}  # fmt: skip
@@ -123,7 +119,6 @@ def tool(
     packages: Sequence[str] = (),
     seconds: float = 5.0,
     example: str = "",
-    helpers: Sequence[Callable[..., Any]] = (),
     shows: Mapping[str, Sequence[str]] | None = None,
     leads: Mapping[str, str] | None = None,
     repairs: Sequence[Repair] = (),
@@ -144,8 +139,6 @@ def tool(
             the first whose conditions hold is told, so the last has none.
         complete: parameters whose columns must hold a value in a row that is used.
         matched: the parameter that says which rows belong together where only those in every group are used.
-        helpers: functions this one calls; their source is shipped with it. So are the numbers of the module that it and
-            they use by a name in capitals: a limit that is declared and refused by is then written once.
         shows: output -> columns, in order, of the table (and, with no columns, the figure) that shows the answer.
         leads: number or row of a later finding -> pattern of what a question says that this finding answers.
 
@@ -154,6 +147,7 @@ def tool(
     """
 
     def describe(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+        called = with_called([function])
         spec = ToolSpec(
             name=name,
             title=title,
@@ -190,8 +184,8 @@ def tool(
             packages=list(packages),
             seconds=seconds,
             example=example,
-            source=function_source(function),
-            helper_sources=[*_numbers([*helpers, function]), *map(function_source, helpers)],
+            source=called.pop(function.__name__),
+            helper_sources=[*numbers_used(function), *called.values()],
             function=function.__name__,
             shows={output: list(columns) for output, columns in (shows or {}).items()},
             leads=dict(leads or {}),
@@ -235,55 +229,6 @@ def _params(function: Callable[..., Any], inputs: set[str], described: dict[str,
         facts.setdefault("required", not has_default)
         specs.append(ParamSpec(name=key, default=argument.default if has_default else None, **facts))
     return specs
-
-
-@cache
-def function_source(function: Callable[..., Any]) -> str:
-    """Return a function's source without its decorators, dedented; some helpers are shipped with thirty tools."""
-    code = function.__code__
-    lines = linecache.getlines(code.co_filename)
-    start = next(
-        (n for n in range(code.co_firstlineno - 1, len(lines)) if lines[n].startswith(f"def {function.__name__}(")),
-        None,
-    )
-    if start is None:  # not at the outermost level of a file: a notebook, a test
-        lines = textwrap.dedent(inspect.getsource(function)).splitlines()
-        node = ast.parse("\n".join(lines)).body[0]
-        assert isinstance(node, ast.FunctionDef)
-        return textwrap.dedent("\n".join(lines[node.lineno - 1 : node.end_lineno])) + "\n"
-    return "".join(lines[start : _last_line(code)]).rstrip("\n") + "\n"
-
-
-def _numbers(functions: Iterable[Callable[..., Any]]) -> list[str]:
-    """Return the numbers of their modules that functions use by a name in capitals, a line of code each.
-
-    Raises:
-        ValueError: when a name stands for two numbers.
-    """
-    found: dict[str, float] = {}
-    for function in functions:
-        for name in filter(str.isupper, _names(function.__code__)):
-            value = function.__globals__.get(name)
-            if type(value) in (int, float) and found.setdefault(name, value) != value:
-                message = f"{name} is {found[name]} for one helper and {value} for {function.__name__!r}"
-                raise ValueError(message)
-    return [f"{name} = {value!r}\n" for name, value in found.items()]
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for part in code.co_consts:
-        if isinstance(part, types.CodeType):
-            yield from _names(part)
-
-
-def _last_line(code: types.CodeType) -> int:
-    """Return the last line of a function, from what its instructions say of themselves.
-
-    Parsing the files of all tools for this would take half of the time that the catalogue takes to load.
-    """
-    own = (end for _, end, _, _ in code.co_positions() if end is not None)
-    return max([*own, *(_last_line(part) for part in code.co_consts if isinstance(part, types.CodeType))])
 
 
 class ToolRegistry:

@@ -7,11 +7,8 @@ its outputs, as their kinds declare it, the tool's helpers, the tool, the call.
 
 from __future__ import annotations
 
-import dis
-import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType
 from typing import Any
 
 from engine.data.catalogue import KINDS
@@ -20,8 +17,8 @@ from engine.domain.datatypes import DataType
 from engine.domain.encoding.hashing import sha256_text, sha256_value
 from engine.domain.plan import Dataset
 from engine.domain.toolspec import ToolSpec
-from engine.toolbox.registry import function_source
 from engine.toolbox.results import save_result
+from engine.toolbox.sources import with_called
 from engine.toolbox.written import WRITTEN
 
 
@@ -56,33 +53,13 @@ def stored_input(path: str, kind: DataType) -> StepInput:
 
 def all_io() -> dict[str, str]:
     """Return name -> source of all that reads data of any kind and writes it."""
-    return _with_called([*(part for kind in KINDS.values() for part in (kind.read, kind.write)), save_result])
+    return with_called([*(part for kind in KINDS.values() for part in (kind.read, kind.write)), save_result])
 
 
 def _step_io(spec: ToolSpec, inputs: Iterable[StepInput]) -> str:
     readers = [KINDS[item.type].read for item in inputs]
     writers = [KINDS[port.type].write for port in spec.outputs]
-    return "\n\n".join(_with_called([*readers, *writers, save_result]).values())
-
-
-def _with_called(functions: Iterable[Callable[..., Any]]) -> dict[str, str]:
-    """Return name -> source of functions, each after those that it calls."""
-    return {name: source for function in functions for name, source in _sources(function)}
-
-
-@functools.cache
-def _sources(function: Callable[..., Any]) -> tuple[tuple[str, str], ...]:
-    called = (function.__globals__.get(name) for name in global_names(function.__code__))
-    before = _with_called(item for item in called if isinstance(item, FunctionType) and item is not function)
-    return *before.items(), (function.__name__, function_source(function))
-
-
-def global_names(code: CodeType) -> Iterator[str]:
-    """Yield the names that a function, or one inside it, looks up outside of itself."""
-    yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from global_names(part)
+    return "\n\n".join(with_called([*readers, *writers, save_result]).values())
 
 
 def tool_source(spec: ToolSpec) -> str:

@@ -90,7 +90,6 @@ def as_module(tool: WrittenTool) -> str:
     name = tool.function
     inputs = {port.name: port.type.value for port in tool.inputs}
     outputs = {port.name: port.type.value for port in tool.outputs}
-    helpers = [node.name for node in ast.parse(tool.source).body if isinstance(node, ast.FunctionDef)][:-1]
     before, _, main = tool.source.rpartition(f"def {name}(")
     decorator = [
         "@tool(",
@@ -104,7 +103,6 @@ def as_module(tool: WrittenTool) -> str:
         f"    checks={tuple(tool.checks)!r},",
         f"    packages={tuple(tool.packages)!r},",
         f"    example={tool.question!r},",
-        *([f"    helpers=({', '.join(helpers)},),"] if helpers else []),
         ")",
     ]
     head = (

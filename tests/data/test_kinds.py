@@ -20,7 +20,8 @@ from engine.data.profiler import profile_file
 from engine.domain.datatypes import DataType
 from engine.planning.tables.values import load_rows
 from engine.toolbox.registry import builtin_tools
-from engine.toolbox.script import StepInput, all_io, global_names, step_script, stored_input
+from engine.toolbox.script import StepInput, all_io, step_script, stored_input
+from engine.toolbox.sources import global_names
 
 ROOT = Path(__file__).parents[2]
 TRACES = "@traces 2\na 1.5 2 3\nb 2.5 4 5\n"

@@ -12,8 +12,9 @@ import pytest
 from engine.domain.datatypes import DataType
 from engine.errors import NotFoundError
 from engine.toolbox.checks import CHECKS
-from engine.toolbox.registry import ToolRegistry, builtin_tools, field_modules, function_source, param, tool
+from engine.toolbox.registry import ToolRegistry, builtin_tools, field_modules, param, tool
 from engine.toolbox.script import StepInput, step_script
+from engine.toolbox.sources import function_source, global_names, with_called
 
 SPECS = list(builtin_tools())
 NAMED = pytest.mark.parametrize("spec", SPECS, ids=[spec.name for spec in SPECS])
@@ -28,7 +29,7 @@ def describe(function, **changes):
     facts = {"name": "doubled", "title": "Double", "description": "Doubles.", "domain": "tests",
         "task_type": "analysis",
              "inputs": {"table": "table: what to double"}, "outputs": {"result": "table"},
-             "params": {"factor": param("By how much", minimum=0)}, "helpers": (add_up,)}  # fmt: skip
+             "params": {"factor": param("By how much", minimum=0)}}  # fmt: skip
     return tool(**(facts | changes))(function)
 
 
@@ -50,7 +51,7 @@ def test_description_takes_types_and_defaults_from_the_signature():
     assert spec.input("table").type is DataType.TABLE
     assert spec.input("table").description == "what to double"
     assert spec.source.startswith("def double(")
-    assert "return sum(values)" in spec.helper_sources[0]
+    assert spec.helper_sources == []
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def few(table, *, factor: float = 2.0):
 
 
 def test_numbers_with_names_in_capitals_travel_with_a_tool_once():
-    spec = describe(few, helpers=(first_rows,)).tool_spec
+    spec = describe(few).tool_spec
     assert [source for source in spec.helper_sources if "MOST_ROWS =" in source] == ["MOST_ROWS = 3\n"]
     namespace: dict = {}
     exec("\n".join([*spec.helper_sources, spec.source]), namespace)
@@ -98,8 +99,36 @@ def test_numbers_with_names_in_capitals_travel_with_a_tool_once():
 
 def test_a_name_that_stands_for_two_numbers_is_refused():
     other = FunctionType(first_rows.__code__, {"MOST_ROWS": 4}, "first_rows")
-    with pytest.raises(ValueError, match="MOST_ROWS is 4 for one helper and 3 for 'few'"):
-        describe(few, helpers=(other,))
+    own = FunctionType(few.__code__, {"MOST_ROWS": 3, "first_rows": other}, "few")
+    own.__kwdefaults__, own.__annotations__ = few.__kwdefaults__, few.__annotations__
+    with pytest.raises(ValueError, match="MOST_ROWS is 4 for one function and 3 for 'few'"):
+        describe(own)
+
+
+def test_two_functions_of_one_name_in_one_step_are_refused():
+    inner = FunctionType(first_rows.__code__, {"MOST_ROWS": 3}, "first_rows")
+    middle = FunctionType(twice_called.__code__, {"first_rows": inner, "few": few}, "twice_called")
+    with pytest.raises(ValueError, match="Two functions of one step are called 'first_rows'"):
+        with_called([middle])
+
+
+def twice_called(values):
+    """Call two functions."""
+    return few(first_rows(values))
+
+
+def test_functions_that_call_each_other_travel_both():
+    assert list(with_called([is_even])) == ["is_odd", "is_even"]
+
+
+def is_even(n):
+    """Say whether a number is even."""
+    return n == 0 or is_odd(n - 1)
+
+
+def is_odd(n):
+    """Say whether a number is odd."""
+    return n != 0 and is_even(n - 1)
 
 
 def test_limits_of_groups_are_declared_by_the_number_that_the_tool_refuses_by():
@@ -122,6 +151,21 @@ def test_unknown_tool_suggests_the_closest():
 
 def test_source_leaves_out_the_decorator():
     assert function_source(add_up) == 'def add_up(values):\n    """Return the sum."""\n    return sum(values)\n'
+
+
+def test_an_attribute_that_is_called_like_a_function_brings_nothing_along():
+    assert list(with_called([totals])) == ["totals"]
+    assert list(with_called([doubled_total])) == ["add_up", "doubled_total"]
+
+
+def totals(frame):
+    """Return what a method gives that is called like a function of this file."""
+    return frame.add_up()
+
+
+def doubled_total(values):
+    """Use the function, inside another."""
+    return [add_up(values) for _ in range(2)]
 
 
 def test_source_that_several_tools_ship_is_cut_out_once():
@@ -210,15 +254,13 @@ def test_step_of_a_tool_is_complete_python(spec):
         assert missing == [], f"{function.__name__} needs {missing}"
 
 
-def global_names(code) -> set[str]:
-    """Return the names that a code object and those nested in it look up globally."""
-    import dis
-
-    names = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    for constant in code.co_consts:
-        if hasattr(constant, "co_code"):
-            names |= global_names(constant)
-    return names
+def test_no_tool_ships_what_it_does_not_use():
+    """An attribute that is called like a function of its module would bring that along."""
+    for spec in (spec for spec in SPECS if spec.runnable):
+        parts = [node for source in [*spec.helper_sources, spec.source] for node in ast.parse(source).body]
+        functions = {node.name: node for node in parts if isinstance(node, ast.FunctionDef)}
+        used = {name.id for node in parts for name in ast.walk(node) if isinstance(name, ast.Name)}
+        assert set(functions) - used <= {spec.function}, spec.name
 
 
 def test_the_source_of_every_function_is_what_parsing_its_file_gives():

@@ -208,10 +208,3 @@ def told_changes(
     if not (up + down):
         warnings.append(f"No {noun} passes: with few replicates this does not show that nothing changes.")
     return findings, warnings
-
-
-CHANGES = (
-    format_p, gene_symbols, gene_label, changed_by, find_genes, ranked_changes, error_widths, detectable_change,
-    leading_changes, counted_changes, told_changes,
-)  # fmt: skip
-"""The helpers of a tool that gives a table of changes."""

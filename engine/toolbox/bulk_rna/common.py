@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from engine.text.names import without_common_ends
 from engine.toolbox.bulk_rna.fits import (
-    dispersion_loss,
     fit_coefficients,
     fit_dispersions,
     fit_trend,
     shrink_coefficients,
-    solve_together,
-    stirling_rest,
     wald_of_coefficients,
 )
 
@@ -356,17 +353,3 @@ def gene_inference(processes=0):
     inference.alpha_mle = shared_out(inference.alpha_mle, {"counts": 1, "mu": 1, "alpha_hat": 0}, (0, 0))
     inference.lfc_shrink_nbinom_glm = shared_out(inference.lfc_shrink_nbinom_glm, {"counts": 1, "size": 0}, (0, 0, 0))
     return inference
-
-
-FITTING = (
-    solve_together,
-    stirling_rest,
-    dispersion_loss,
-    fit_dispersions,
-    fit_coefficients,
-    fit_trend,
-    shrink_coefficients,
-    wald_of_coefficients,
-    gene_inference,
-)
-"""The helpers of a tool that fits DESeq2's model."""

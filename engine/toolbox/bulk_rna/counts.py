@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation, Points, Repair
-from engine.text.names import without_common_ends
-from engine.toolbox.bulk_rna.common import FITTING, check_counts, gene_inference, match_samples, name_some
+from engine.toolbox.bulk_rna.common import check_counts, gene_inference, match_samples, name_some
 from engine.toolbox.registry import param, tool
 
 DESEQ2 = Citation(
@@ -71,7 +70,6 @@ EDGER = Citation(
     packages=("numpy", "pandas", "matplotlib"),
     seconds=2,
     example="Are all samples of this RNA-seq experiment sequenced deeply enough?",
-    helpers=(name_some, check_counts, without_common_ends, match_samples),
     answers=["count_qc"],
 )
 def count_qc(counts, samples, *, outlier_mads: float = 3.0):
@@ -217,7 +215,6 @@ def count_qc(counts, samples, *, outlier_mads: float = 3.0):
     packages=("pydeseq2", "numpy", "pandas"),
     seconds=15,
     example="Normalise the counts so that I can compare and plot samples.",
-    helpers=(name_some, check_counts, without_common_ends, match_samples, *FITTING),
     answers=["normalize_counts"],
 )
 def normalize_counts(counts, samples, *, method: str = "vst", min_count: int = 10):
@@ -404,7 +401,6 @@ def tangled_columns(sheet, shares, shown):
     packages=("numpy", "pandas", "matplotlib"),
     seconds=2,
     example="Do the samples separate by treatment or by donor?",
-    helpers=(name_some, without_common_ends, match_samples, tangled_columns),
     answers=["sample_pca"],
 )
 def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n_top: int = 500):

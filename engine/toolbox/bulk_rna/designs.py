@@ -188,7 +188,3 @@ def designed(sheet, condition, treated, control, covariates, categorical, lean):
     factors, terms, more = build_factors(used, condition, treated, control, covariates, categorical)
     freedom = check_design(factors, terms, condition)
     return used, factors, terms, freedom, [*notes, *more, *lone_levels(factors, terms)]
-
-
-DESIGN = (level_text, choose_samples, build_factors, check_design, as_in_sheet, lone_levels, designed)
-"""The helpers of a tool that compares two levels of a condition."""

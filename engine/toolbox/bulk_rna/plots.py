@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from engine.domain.toolspec import Points
-from engine.text.names import without_common_ends
 from engine.toolbox.bulk_rna.common import de_columns, match_samples, name_some
 from engine.toolbox.bulk_rna.counts import DESEQ2
-from engine.toolbox.genes import find_genes, gene_symbols, symbols_of
+from engine.toolbox.genes import find_genes, symbols_of
 from engine.toolbox.registry import param, tool
 
 
@@ -60,7 +59,6 @@ from engine.toolbox.registry import param, tool
     packages=("matplotlib", "numpy", "pandas"),
     seconds=2,
     example="Show a volcano plot of the result.",
-    helpers=(name_some, de_columns, find_genes),
     answers=["volcano_plot"],
 )
 def volcano_plot(
@@ -179,7 +177,6 @@ def volcano_plot(
     packages=("matplotlib", "numpy", "pandas"),
     seconds=2,
     example="Do fold changes depend on how strongly a gene is expressed?",
-    helpers=(name_some, de_columns),
     answers=["ma_plot"],
 )
 def ma_plot(de_table, *, alpha: float = 0.05):
@@ -250,7 +247,6 @@ def ma_plot(de_table, *, alpha: float = 0.05):
     packages=("scipy", "matplotlib", "numpy", "pandas"),
     seconds=3,
     example="Draw a heat map of the 30 most significant genes.",
-    helpers=(name_some, without_common_ends, match_samples, gene_symbols, symbols_of, find_genes, de_columns),
     answers=["expression_heatmap"],
 )
 def expression_heatmap(
@@ -384,7 +380,6 @@ def expression_heatmap(
     packages=("matplotlib", "numpy", "pandas"),
     seconds=2,
     example="How is KLF15 expressed with and without treatment?",
-    helpers=(name_some, without_common_ends, match_samples, gene_symbols, symbols_of, find_genes),
     answers=["gene_expression_of"],
 )
 def gene_expression(expression, samples, *, genes: list[str], group_by: str):

@@ -6,9 +6,8 @@ matrix.
 
 from __future__ import annotations
 
-from engine.text.names import without_common_ends
 from engine.toolbox.bulk_rna.common import match_samples, name_some
-from engine.toolbox.genes import find_genes, gene_symbols, symbols_of
+from engine.toolbox.genes import find_genes, symbols_of
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import finding_values, level_labels, plain_table, require_columns
 
@@ -21,7 +20,6 @@ _WORDS = (
     "bad library",
     "samples of one group",
 )
-_HELPERS = (name_some, without_common_ends, match_samples, plain_table, require_columns, level_labels, finding_values)
 
 
 def of_samples(matrix, table, sample, noun):
@@ -62,7 +60,6 @@ def of_samples(matrix, table, sample, noun):
     packages=("pandas",),
     seconds=1.0,
     example="Keep the tumours of the count matrix.",
-    helpers=(*_HELPERS, of_samples),
 )
 def keep_samples(counts, table, *, sample: str):
     """Keep the listed samples of raw counts."""
@@ -88,7 +85,6 @@ def keep_samples(counts, table, *, sample: str):
     packages=("pandas",),
     seconds=1.0,
     example="Keep the samples of week 4 of the protein matrix.",
-    helpers=(*_HELPERS, of_samples),
 )
 def keep_samples_of_intensities(expression, table, *, sample: str):
     """Keep the listed samples of intensities."""
@@ -117,7 +113,6 @@ def keep_samples_of_intensities(expression, table, *, sample: str):
     packages=("pandas",),
     seconds=1.0,
     example="Put IL6 and TNF beside the arms and visits of their samples.",
-    helpers=(*_HELPERS, gene_symbols, symbols_of, find_genes),
 )
 def features_beside_samples(expression, table, *, features: list[str], sample: str):
     """Put features of a matrix beside their samples."""

@@ -11,9 +11,8 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.contingency import independence_tests, two_by_two_rows
+from engine.toolbox.statistics.contingency import independence_tests
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -334,9 +333,6 @@ def balance_figure(balance, limit):
         NextStep(text="Where the groups of {param:group} differ, compare outcomes with these characteristics as "
                       "predictors (linear_regression, logistic_regression, cox_regression).", needs_param="group"),
     ),
-    helpers=(*GROUP_HELPERS, two_by_two_rows, independence_tests, unsuitable_column, is_category, mean_smd, share_smd,
-             told_measures,
-             baseline_numbers, baseline_levels, baseline_p_value, printed_rows, balance_figure, table_row),
 )  # fmt: skip
 def table_one(
     table,

@@ -14,7 +14,6 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.proportions import event_rows, wilson_interval
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -287,8 +286,6 @@ _SHARES, _PPV, _NPV = (
         "prevalence": rf"(?s)^(?=.*{_SHARES})(?=.*(?:{_PPV}|{_NPV}|predictive value))|^(?=.*{_PPV})(?=.*{_NPV})",
         "positive likelihood ratio": r"likelihood ratio",
     },
-    helpers=(*GROUP_HELPERS, wilson_interval, exact_interval, event_rows, accuracy_shares, likelihood_ratio,
-             values_elsewhere, sick_and_values, with_results, positive_rows, accuracy_figure),
 )  # fmt: skip
 def diagnostic_accuracy(
     table,

@@ -15,15 +15,10 @@ from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.groups import group_contrasts
 from engine.toolbox.statistics.proportions import (
     compare_two_shares,
-    counted_rows,
-    event_rows,
     share_row,
     tally_shares,
-    uneven_rows,
-    wilson_interval,
 )
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     called_level,
     finding_values,
     format_number,
@@ -366,9 +361,6 @@ LED_BY = param(
                       "them again with these as predictors (logistic_regression).",
                  unless_tool="logistic_regression"),
     ),
-    helpers=(*GROUP_HELPERS, group_contrasts, wilson_interval, event_rows, counted_rows, uneven_rows, tally_shares,
-             share_row, compare_two_shares, unexposed_level, sampled_by_outcome, log_interval, odds_ratio_row,
-             risk_ratio_row, number_needed, compared_risks, risk_figure, risk_findings),
 )  # fmt: skip
 def risk_measures(
     table,

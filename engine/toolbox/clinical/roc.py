@@ -13,9 +13,8 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.clinical.diagnosis import EVENT_VALUE, OUTCOME, sick_and_values
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import holm_adjust
-from engine.toolbox.statistics.proportions import event_rows, wilson_interval
+from engine.toolbox.statistics.proportions import wilson_interval
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     finding_values,
     format_number,
     format_p,
@@ -222,8 +221,6 @@ def compared_markers(rows, compared, what):
                       "(diagnostic_accuracy).", unless_tool="diagnostic_accuracy"),
     ),
     leads={"cut_point": r"cut.?(?:off|point)|threshold|youden"},
-    helpers=(*GROUP_HELPERS, wilson_interval, event_rows, holm_adjust, delong_parts, delong_variance, roc_points,
-             youden_cut, youden_optimism, sick_and_values, compared_markers, roc_figure, table_row),
 )  # fmt: skip
 def roc_curve(
     table,

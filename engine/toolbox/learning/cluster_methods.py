@@ -125,8 +125,3 @@ def telling_measures(frame, labels):
     result.insert(0, "share_between", share)
     result.insert(0, "measure", list(frame.columns))
     return result.sort_values("share_between", ascending=False, ignore_index=True)
-
-
-CLUSTER_HELPERS = (cut, shared_part, silhouette_of, within_spread, tried_cuts, best_count, without_groups,
-                   gap_statistic, stabilities, telling_measures)  # fmt: skip
-"""What a tool needs that looks for groups; its code carries them."""

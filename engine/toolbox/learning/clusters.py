@@ -12,7 +12,6 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.learning.cluster_methods import (
-    CLUSTER_HELPERS,
     best_count,
     gap_statistic,
     stabilities,
@@ -20,11 +19,9 @@ from engine.toolbox.learning.cluster_methods import (
     tried_cuts,
     without_groups,
 )
-from engine.toolbox.learning.leaks import named_like_id
 from engine.toolbox.learning.maps import measured_rows, principal_components
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     finding_values,
     format_p,
     new_axes,
@@ -105,7 +102,6 @@ def clusters_count_every_row(step: StepOutputs) -> Iterator[Issue]:
     packages=("scikit-learn", "numpy", "pandas"),
     seconds=10,
     example="Do the patients fall into natural groups by their lab values, and how many?",
-    helpers=(*GROUP_HELPERS, table_row, named_like_id, measured_rows, principal_components, *CLUSTER_HELPERS),
 )  # fmt: skip
 def cluster_samples(
     table,

@@ -8,7 +8,6 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, Points
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.learning.maps import (
-    MAP_HELPERS,
     common_factors,
     kept_distances,
     kept_neighbours,
@@ -18,7 +17,6 @@ from engine.toolbox.learning.maps import (
 )
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     drawn_rows,
     finding_values,
     format_p,
@@ -29,7 +27,6 @@ from engine.toolbox.tables.columns import (
     require_columns,
 )
 from engine.toolbox.tables.figures import colour_points
-from engine.toolbox.tables.rows import table_row
 
 _MAPS = ["pca", "tsne", "umap", "mds", "classical_mds", "factor"]
 
@@ -204,8 +201,6 @@ def factors_beside(frame, number, above):
     packages=("numpy", "pandas", "matplotlib", "scikit-learn", "scipy"),
     seconds=4,
     example="PCA of the skull measurements, coloured by species.",
-    helpers=(*GROUP_HELPERS, table_row, *MAP_HELPERS, map_beside, factors_beside,
-             colour_points, drawn_rows),
 )  # fmt: skip
 def principal_component_analysis(
     table,

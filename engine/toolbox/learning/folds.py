@@ -8,27 +8,23 @@ Here all of that is settled once, and what was done is said.
 from __future__ import annotations
 
 from engine.toolbox.learning.leaks import (
-    LEAK_HELPERS,
     copied_rows,
     unsaid_subject,
     usable_predictors,
 )
 from engine.toolbox.learning.models import (
-    MODEL_HELPERS,
     coded_rows,
     fill_and_scale,
     fitted_model,
     strengths,
 )
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     complete_rows,
     level_labels,
     numeric_values,
     plain_table,
     require_columns,
 )
-from engine.toolbox.tables.rows import table_row
 
 
 def prepared_rows(table, outcome, predictors, subject, numeric_outcome, categorical=()):
@@ -255,10 +251,3 @@ def size_warnings(frame, target, groups, target_is_number):
         warnings.append(f"There are more predictors ({frame.shape[1]}) than {whose} ({fewest}); chance findings among "
                         "them are likely.")  # fmt: skip
     return warnings
-
-
-LEARNING_HELPERS = (
-    *GROUP_HELPERS, table_row, *LEAK_HELPERS, *MODEL_HELPERS, prepared_rows, split_rows, possible_folds, split_said,
-    inner_splits, loss_of, tuned_fit, unseen_predictions, corrected_interval, widest, too_small, size_warnings,
-)  # fmt: skip
-"""What a tool needs that predicts; its code carries them."""

@@ -12,7 +12,6 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.learning.folds import (
-    LEARNING_HELPERS,
     corrected_interval,
     possible_folds,
     prepared_rows,
@@ -24,7 +23,6 @@ from engine.toolbox.learning.folds import (
 from engine.toolbox.learning.leaks import meant_subject, telling_columns
 from engine.toolbox.learning.models import coded_names, coded_rows, model_name
 from engine.toolbox.learning.recalibration import (
-    CALIBRATION_HELPERS,
     advice,
     gap_rows,
     logit_fit,
@@ -32,7 +30,6 @@ from engine.toolbox.learning.recalibration import (
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.proportions import event_rows, wilson_interval
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -158,7 +155,6 @@ def unseen_quality(fitted, new, truth, number):
         NextStep(text="Importance in a prediction is no effect: for an adjusted effect with an interval fit a "
                       "regression."),
     ),
-    helpers=(*LEARNING_HELPERS, alike_columns, shuffled_rows, unseen_quality),
 )  # fmt: skip
 def feature_importance(
     table,
@@ -337,7 +333,6 @@ def feature_importance(
     packages=("statsmodels", "numpy", "pandas"),
     seconds=2,
     example="Do the predicted probabilities of relapse agree with what happened?",
-    helpers=(*GROUP_HELPERS, table_row, wilson_interval, event_rows, *CALIBRATION_HELPERS),
 )  # fmt: skip
 def calibration(table, *, outcome: str, probability: str, event_value: str = "", bins: int = 10):
     """Compare predicted probabilities with what happened."""

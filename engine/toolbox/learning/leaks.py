@@ -270,9 +270,3 @@ def telling_columns(frame, target, numeric_outcome):
         if min(parted, default=0) >= 0.995:
             found[name] = f"AUC {min(parted):.3f}"
     return found
-
-
-LEAK_HELPERS = (named_like_id, named_like_the_end, names_subjects, dates_only, knows_outcome, gaps_know_outcome,
-                unfit_reason, usable_predictors, meant_subject, unsaid_subject, copied_rows, computed_from,
-                telling_columns)  # fmt: skip
-"""What a tool needs that must not know the answer; its code carries them."""

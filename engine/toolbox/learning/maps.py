@@ -179,8 +179,3 @@ def common_factors(values, number):
     freedom = ((p - number) ** 2 - p - number) // 2
     return (loadings / scale[:, None], unique / scale**2, (values - values.mean(axis=0)) @ weights.T,
             float((n - 1 - (2 * p + 5) / 6 - 2 * number / 3) * misfit), int(freedom))  # fmt: skip
-
-
-MAP_HELPERS = (named_like_id, measured_rows, principal_components, classical_scaling, metric_scaling, map_points,
-               kept_neighbours, kept_distances, varimax, common_factors)  # fmt: skip
-"""What a tool needs that draws maps of rows; its code carries them."""

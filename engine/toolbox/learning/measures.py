@@ -298,10 +298,3 @@ def draw_classes(truth, predicted, chance, classes, event, area):
     grid.set_xlabel("predicted (rows not seen)")
     grid.set_ylabel("true")
     return figure
-
-
-MEASURE_HELPERS = (
-    wilson_interval, area_under_curve, area_interval, fold_areas, mean_recall_interval, share_interval, error_interval,
-    class_measures, number_measures, chance_p, calibration_line, draw_classes,
-)  # fmt: skip
-"""What a tool needs that judges predictions; its code carries them."""

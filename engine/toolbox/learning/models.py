@@ -156,7 +156,3 @@ def coded_rows(frame, rows, facts):
 def coded_names(frame, facts):
     """Return the predictor behind every column of `coded_rows`."""
     return [*frame.select_dtypes("float"), *(name for name, (_, own) in facts[3].items() for _ in own)]
-
-
-MODEL_HELPERS = (model_name, strengths, learner, fitted_model, fill_and_scale, coded_rows, coded_names)
-"""What a tool needs that fits a model; its code carries them."""

@@ -11,7 +11,6 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Points
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.learning.folds import (
-    LEARNING_HELPERS,
     possible_folds,
     prepared_rows,
     size_warnings,
@@ -21,7 +20,6 @@ from engine.toolbox.learning.folds import (
 )
 from engine.toolbox.learning.leaks import meant_subject, telling_columns
 from engine.toolbox.learning.measures import (
-    MEASURE_HELPERS,
     calibration_line,
     chance_p,
     class_measures,
@@ -209,7 +207,6 @@ def told_values(row):
     next_steps=(
         NextStep(text="Test it on samples of another place or time: cross-validation tells nothing of those."),
     ),
-    helpers=(*LEARNING_HELPERS, *MEASURE_HELPERS, rounds, telling_said, without_said, told_values),
 )  # fmt: skip
 def classify(
     table,
@@ -384,7 +381,6 @@ def classify(
     next_steps=(
         NextStep(text="Test it on samples of another place or time: cross-validation tells nothing of those."),
     ),
-    helpers=(*LEARNING_HELPERS, *MEASURE_HELPERS, rounds, telling_said, without_said, told_values, drawn_rows),
 )  # fmt: skip
 def predict_value(
     table,

@@ -103,7 +103,3 @@ def advice(logits, happened, shift, slope, brier, measures):
     finding = {"text": f"{said}; {told}.", "values": finding_values(value=(gap["value"], gap["lower_95"],
                gap["upper_95"])), "output": "calibration", "row": {"measure": "ece"}}  # fmt: skip
     return rows, finding
-
-
-CALIBRATION_HELPERS = (logit_fit, bin_gap, gap_rows, recalibrated_brier, advice)
-"""What a tool needs that judges and mends probabilities; its code carries them."""

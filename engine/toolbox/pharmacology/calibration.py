@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.pharmacology.fitting import CURVE_HELPERS, finish_axes, said_range
-from engine.toolbox.pharmacology.logistic_curves import LOGISTIC_HELPERS
+from engine.toolbox.pharmacology.fitting import finish_axes, said_range
 from engine.toolbox.pharmacology.standards import (
-    STANDARD_HELPERS,
     calibration_parts,
     chosen_fit,
     dilution_remarks,
@@ -136,11 +134,6 @@ def unknowns_within_range(step: StepOutputs) -> Iterator[Issue]:
     seconds=2.0,
     example="What are the concentrations of the unknown samples on this ELISA plate?",
     next_steps=(NextStep(text="Measure samples outside the range of the standards again at another dilution."),),
-    helpers=(
-        *CURVE_HELPERS,
-        *LOGISTIC_HELPERS,
-        *STANDARD_HELPERS,
-    ),
     answers=["standard_curve"],
 )
 def standard_curve(

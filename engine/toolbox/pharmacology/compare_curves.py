@@ -14,21 +14,17 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.dose_curves import (
     CURVE_COLUMNS,
     CURVE_PARAMS,
-    DOSE_HELPERS,
     curve_remarks,
     response_columns,
 )
 from engine.toolbox.pharmacology.fitting import (
-    CURVE_HELPERS,
     colour_of,
     finish_axes,
     said_range,
     settled,
     split_curves,
 )
-from engine.toolbox.pharmacology.hormesis import HORMESIS_HELPERS
 from engine.toolbox.pharmacology.joint_curves import (
-    JOINT_HELPERS,
     held_limits,
     joint_curve_rows,
     joint_data,
@@ -39,8 +35,8 @@ from engine.toolbox.pharmacology.joint_curves import (
     test_rows,
     unpack_curves,
 )
-from engine.toolbox.pharmacology.logistic_curves import LOGISTIC_HELPERS, draw_log_doses, log_dose_at, log_doses
-from engine.toolbox.pharmacology.potency_order import ORDER_HELPERS, nearest_pair, potency_order
+from engine.toolbox.pharmacology.logistic_curves import draw_log_doses, log_dose_at, log_doses
+from engine.toolbox.pharmacology.potency_order import nearest_pair, potency_order
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
     finding_values,
@@ -306,21 +302,6 @@ def shape_finding(tests, kind, term):
         NextStep(
             text="Repeat the assay on another day: how far the ratio moves between days is not in its interval here.",
         ),
-    ),
-    helpers=(
-        *CURVE_HELPERS,
-        *LOGISTIC_HELPERS,
-        *HORMESIS_HELPERS,
-        *DOSE_HELPERS,
-        *JOINT_HELPERS,
-        likely_reference,
-        chosen_curves,
-        compared_pairs,
-        ratio_finding,
-        test_finding,
-        *ORDER_HELPERS,
-        order_finding,
-        shape_finding,
     ),
     answers=["compare_dose_response"],
 )

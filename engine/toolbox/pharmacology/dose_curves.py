@@ -369,21 +369,3 @@ def level_finding(row, curve, said, x, shape):
         "row": row["pointer"],
         "values": finding_values(dose=(row["dose"], row["lower_95"], row["upper_95"])),
     }
-
-
-DOSE_HELPERS = (
-    counted_rows,
-    event_rows,
-    response_columns,
-    fit_one_curve,
-    with_hormesis,
-    dose_place,
-    plateau_share,
-    curve_remarks,
-    curve_row,
-    level_rows,
-    doses_overview,
-    between_ends,
-    level_finding,
-)
-"""One dose-response curve for a tool; to stand after HORMESIS_HELPERS."""

@@ -14,7 +14,6 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.dose_curves import (
     CURVE_COLUMNS,
     CURVE_PARAMS,
-    DOSE_HELPERS,
     between_ends,
     curve_remarks,
     curve_row,
@@ -25,9 +24,9 @@ from engine.toolbox.pharmacology.dose_curves import (
     response_columns,
     with_hormesis,
 )
-from engine.toolbox.pharmacology.fitting import CURVE_HELPERS, colour_of, finish_axes, hidden_groups, split_curves
-from engine.toolbox.pharmacology.hormesis import HORMESIS_HELPERS, hump_finding, log_dose_of_percent, response_at
-from engine.toolbox.pharmacology.logistic_curves import LOGISTIC_HELPERS, draw_log_doses, log_doses
+from engine.toolbox.pharmacology.fitting import colour_of, finish_axes, hidden_groups, split_curves
+from engine.toolbox.pharmacology.hormesis import hump_finding, log_dose_of_percent, response_at
+from engine.toolbox.pharmacology.logistic_curves import draw_log_doses, log_doses
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import new_axes
 from engine.toolbox.tables.rows import table_row
@@ -159,12 +158,6 @@ def doses_rise_with_effect(step: StepOutputs) -> Iterator[Issue]:
             "potent.",
             needs_param="group",
         ),
-    ),
-    helpers=(
-        *CURVE_HELPERS,
-        *LOGISTIC_HELPERS,
-        *HORMESIS_HELPERS,
-        *DOSE_HELPERS,
     ),
     answers=["dose_response"],
     shows={"doses": ["curve", "effect", "dose", "lower_95", "upper_95", "response", "tested"], "dose_plot": []},

@@ -8,7 +8,6 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.fitting import (
-    CURVE_HELPERS,
     colour_of,
     estimate,
     finish_axes,
@@ -319,19 +318,6 @@ def ratios_finding(rows, ratios, units):
     packages=("scipy", "numpy", "pandas"),
     seconds=2.0,
     example="What are Km and Vmax of the treated and the untreated enzyme?",
-    helpers=(
-        *CURVE_HELPERS,
-        curves_finding,
-        ratios_finding,
-        fit_michaelis_menten,
-        fit_substrate_inhibition,
-        rate_of,
-        chosen_fits,
-        refuse_few_rates,
-        kinetics_row,
-        kinetics_remarks,
-        constant_ratios,
-    ),
     answers=["enzyme_kinetics"],
 )
 def enzyme_kinetics(

@@ -79,7 +79,3 @@ def exposures_finding(rows, titles, group):
                             geometric_mean_1=row["geometric_mean_1"], geometric_mean_2=row["geometric_mean_2"],
                             n_1=row["n_1"], n_2=row["n_2"])  # fmt: skip
     return {"text": text, "values": values, "output": "ratios", "row": {"parameter": row["parameter"]}}
-
-
-EXPOSURE_HELPERS = (independent_test, paired_test, compared_exposures, exposures_finding)
-"""What a tool carries that compares exposures, beside the helpers of groups of a column."""

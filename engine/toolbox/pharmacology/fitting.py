@@ -8,7 +8,6 @@ The functions travel with the tools that list them as helpers.
 from __future__ import annotations
 
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     complete_rows,
     format_number,
     format_p,
@@ -19,7 +18,6 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.tables.rows import table_row
 
 
 def derivatives(function, theta):
@@ -236,25 +234,3 @@ def finish_axes(axis, x_name, y_name, curves, title):
     axis.set_ylabel(y_name)
     if len(curves) > 1:
         axis.legend(title=title or None, frameon=False, fontsize=8, bbox_to_anchor=(1.01, 1), loc="upper left")
-
-
-CURVE_HELPERS = (
-    *GROUP_HELPERS,
-    table_row,
-    derivatives,
-    inverse_or_nan,
-    fit_curve,
-    estimate,
-    settled,
-    nested_f_test,
-    lack_of_fit_p,
-    split_curves,
-    positive_column,
-    shifting_column,
-    hidden_groups,
-    separating_column,
-    said_range,
-    colour_of,
-    finish_axes,
-)
-"""What a tool of this field needs that fits curves by group; its code carries them in this order."""

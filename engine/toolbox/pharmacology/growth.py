@@ -12,7 +12,6 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.fitting import (
-    CURVE_HELPERS,
     colour_of,
     estimate,
     finish_axes,
@@ -20,7 +19,6 @@ from engine.toolbox.pharmacology.fitting import (
     said_range,
 )
 from engine.toolbox.pharmacology.growth_groups import (
-    GROWTH_HELPERS,
     comparison_finding,
     culture_remarks,
     group_rates,
@@ -31,7 +29,6 @@ from engine.toolbox.pharmacology.growth_groups import (
 from engine.toolbox.pharmacology.growth_plates import growth_rows, without_medium
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import finding_values, format_number, new_axes, order_levels, pick_level
-from engine.toolbox.tables.plates import holds_medium
 from engine.toolbox.tables.rows import table_row
 
 
@@ -264,17 +261,6 @@ def time_words(time, time_unit):
     seconds=3.0,
     example="How fast do the mutants grow, and how long is their lag?",
     next_steps=(NextStep(text="Look at the curve of every culture: air bubbles and condensation look like growth."),),
-    helpers=(
-        *CURVE_HELPERS,
-        time_words,
-        growth_rows,
-        holds_medium,
-        without_medium,
-        steepest_log_growth,
-        above_noise,
-        fit_growth,
-        *GROWTH_HELPERS,
-    ),
     answers=["growth_rate"],
     shows={
         "rates": ["group", "cultures", "rate", "lower_95", "upper_95", "doubling_time", "lag", "plateau"],

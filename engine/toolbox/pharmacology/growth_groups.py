@@ -213,17 +213,3 @@ def culture_remarks(cultures, method, density, blank):
     if method == "exponential":
         remarks.append("One exponential over all readings: lag and plateau, if there are any, make its rate too low.")
     return remarks
-
-
-GROWTH_HELPERS = (
-    group_rates,
-    holm_adjust,
-    overall_test,
-    rate_comparisons,
-    wider_pair,
-    rates_overview,
-    comparison_finding,
-    told_comparisons,
-    culture_remarks,
-)
-"""Means and comparisons of groups of cultures for a tool; to stand after CURVE_HELPERS."""

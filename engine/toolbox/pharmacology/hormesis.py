@@ -163,18 +163,3 @@ def hump_finding(row, curves, what, dose, unit):
             p_hormesis=row["p_hormesis"],
         ),
     }
-
-
-HORMESIS_HELPERS = (
-    brain_cousens,
-    response_at,
-    peak_log_dose,
-    log_dose_behind,
-    log_dose_of_percent,
-    log_dose_of_response,
-    hump_seen,
-    fit_brain_cousens,
-    hump_row,
-    hump_finding,
-)
-"""The curve with a hump for a tool; to stand after LOGISTIC_HELPERS."""

@@ -12,7 +12,6 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.fitting import (
-    CURVE_HELPERS,
     colour_of,
     finish_axes,
     hidden_groups,
@@ -23,7 +22,6 @@ from engine.toolbox.pharmacology.fitting import (
     split_curves,
 )
 from engine.toolbox.pharmacology.inhibition_modes import (
-    INHIBITION_HELPERS,
     add_limits,
     constant_rows,
     fit_modes,
@@ -284,16 +282,6 @@ def mode_sentence(who, rows, substrate, inhibitor, unit, sure, most):
     seconds=6.0,
     example="Is the inhibitor competitive, and what is its Ki?",
     next_steps=(NextStep(text="Measure rates on both sides of Km and of Ki where two modes could not be told apart."),),
-    helpers=(
-        *CURVE_HELPERS,
-        *INHIBITION_HELPERS,
-        exchanged,
-        refuse_thin_rates,
-        said_constants,
-        said_size,
-        inhibition_remarks,
-        mode_sentence,
-    ),
     answers=["enzyme_inhibition"],
 )
 def enzyme_inhibition(

@@ -184,7 +184,3 @@ def add_limits(rows, constants):
         for key in names.get(constant["constant"], []):
             limits = {f"{key}_lower_95": constant["lower_95"], f"{key}_upper_95": constant["upper_95"]}
             by_mode[constant["mode"]] |= limits
-
-
-INHIBITION_HELPERS = (inhibited_rate, fit_modes, model_rows, profile_limits, constant_rows, add_limits)
-"""The modes of inhibition for a tool; to stand after CURVE_HELPERS."""

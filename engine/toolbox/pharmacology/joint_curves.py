@@ -392,24 +392,3 @@ def joint_remarks(table, data, fit, singles, used):
             "of their doses is safer."
         )
     return remarks
-
-
-JOINT_HELPERS = (
-    unpack_curves,
-    pack_curves,
-    inverse_by_parts,
-    joint_fit,
-    nested_test,
-    nested_fits,
-    fieller_limits,
-    dose_ratio,
-    holm_adjust,
-    potency_rows,
-    joint_data,
-    single_fits,
-    held_limits,
-    test_rows,
-    joint_curve_rows,
-    joint_remarks,
-)
-"""Joint fits of log-logistic curves for a tool; to stand after DOSE_HELPERS."""

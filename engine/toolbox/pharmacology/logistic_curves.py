@@ -248,18 +248,3 @@ def draw_log_doses(axis, log_dose, theta_of, span, colours, label, curve_of=log_
     axis.set_xticklabels([*(["0"] if none else []), *names])
     axis.xaxis.set_minor_locator(NullLocator())
     return np.exp(np.where(np.isfinite(log_dose), log_dose, left))
-
-
-LOGISTIC_HELPERS = (
-    log_doses,
-    log_logistic,
-    logistic_starts,
-    fit_with_limits,
-    fit_log_logistic,
-    deviance_residuals,
-    fit_log_logistic_counts,
-    log_dose_at,
-    log_dose_for,
-    draw_log_doses,
-)
-"""The log-logistic curve for a tool; to stand after CURVE_HELPERS."""

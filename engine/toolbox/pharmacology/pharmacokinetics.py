@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
-from engine.toolbox.pharmacology.exposures import EXPOSURE_HELPERS, compared_exposures, exposures_finding
+from engine.toolbox.pharmacology.exposures import compared_exposures, exposures_finding
 from engine.toolbox.pharmacology.fitting import (
-    CURVE_HELPERS,
     colour_of,
     finish_axes,
     said_range,
     split_curves,
 )
 from engine.toolbox.pharmacology.profiles import (
-    PROFILE_HELPERS,
     dose_by_weight,
     profile_columns,
     profile_row,
@@ -30,7 +28,6 @@ from engine.toolbox.pharmacology.profiles import (
     without_value,
 )
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.group_tests import shift_estimate
 from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
@@ -148,7 +145,6 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
     seconds=2.0,
     example="What are AUC, Cmax and half-life of the drug in each patient?",
     next_steps=(NextStep(text="Look at the terminal line of every subject before its half-life is believed."),),
-    helpers=(*CURVE_HELPERS, *PROFILE_HELPERS, shift_estimate, *EXPOSURE_HELPERS),
     answers=["pharmacokinetics"],
     shows={"summary": ["group", "parameter", "n", "geometric_mean", "lower_95", "upper_95", "median", "min", "max"]},
 )

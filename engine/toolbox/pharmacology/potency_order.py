@@ -43,6 +43,3 @@ def nearest_pair(rows, main):
     first = [row["curve"] for row in sorted(rows, key=lambda row: row["dose"])[:2]]
     pairs = [" vs ".join(first), " vs ".join(first[::-1])]
     return next((row for row in main if row["comparison"] in pairs), None)
-
-
-ORDER_HELPERS = (potency_order, nearest_pair)

@@ -242,17 +242,3 @@ def summarised(rows, keys):
                     }
             out.append(row)
     return out
-
-
-PROFILE_HELPERS = (
-    quantified,
-    unit_in,
-    without_value,
-    profile_columns,
-    dose_by_weight,
-    trapezoids,
-    terminal_rate,
-    profile_row,
-    summarised,
-)
-"""One profile and the summary of many, for a tool; to stand after CURVE_HELPERS."""

@@ -15,7 +15,6 @@ from engine.toolbox.pharmacology.fitting import said_range
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import holm_adjust
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     finding_values,
     format_number,
     format_p,
@@ -423,20 +422,6 @@ def folds_overview(rows, control, how):
     seconds=2.0,
     example="Is IL6 up in treated cells, normalised to GAPDH?",
     next_steps=(NextStep(text="Check the efficiency of every primer pair with a dilution series (standard_curve)."),),
-    helpers=(
-        *GROUP_HELPERS,
-        table_row,
-        holm_adjust,
-        said_range,
-        is_reference_gene,
-        cycle_values,
-        long_cycles,
-        gene_efficiencies,
-        sample_deltas,
-        unsteady_references,
-        fold_row,
-        folds_overview,
-    ),
     answers=["qpcr_relative"],
 )
 def qpcr_relative(

@@ -202,15 +202,3 @@ def standard_rows(fit, x, y):
             }
         )
     return pd.DataFrame(rows)
-
-
-STANDARD_HELPERS = (
-    calibration_parts,
-    standard_fit,
-    chosen_fit,
-    inverse_read,
-    pcr_efficiency,
-    dilution_remarks,
-    standard_rows,
-)
-"""Standard curves for a tool; to stand after LOGISTIC_HELPERS."""

@@ -12,7 +12,6 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.fitting import (
-    CURVE_HELPERS,
     hidden_groups,
     positive_column,
     said_range,
@@ -20,7 +19,6 @@ from engine.toolbox.pharmacology.fitting import (
     split_curves,
 )
 from engine.toolbox.pharmacology.synergy_models import (
-    SYNERGY_HELPERS,
     effects_of,
     log_dose_alone,
     measured,
@@ -29,7 +27,6 @@ from engine.toolbox.pharmacology.synergy_models import (
     summary_rows,
 )
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.group_tests import holm_adjust
 from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
@@ -322,18 +319,6 @@ def draw_excess(axis, doses_a, doses_b, values, shown, first, second, title, lar
         NextStep(
             text="Repeat the strongest dose pairs with their single doses on other days before they are relied on."
         ),
-    ),
-    helpers=(
-        *CURVE_HELPERS,
-        holm_adjust,
-        *SYNERGY_HELPERS,
-        refuse_thin_doses,
-        way_of,
-        in_doubt,
-        synergy_sentences,
-        synergy_remarks,
-        telling_pairs,
-        draw_excess,
     ),
     answers=["drug_synergy"],
 )

@@ -381,25 +381,3 @@ def summary_rows(found, columns):
                 row |= dict(zip(names, np.exp(index[:3]).tolist(), strict=True))
         rows.append(row)
     return rows
-
-
-SYNERGY_HELPERS = (
-    reading_of,
-    effects_of,
-    dose_cells,
-    fit_single,
-    fit_singles,
-    log_dose_alone,
-    loewe_load,
-    loewe_effect,
-    synergy_numbers,
-    refitted,
-    plate_numbers,
-    resampled_numbers,
-    judged,
-    mean_judged,
-    measured,
-    pair_columns,
-    summary_rows,
-)
-"""References for two drugs together; to stand after CURVE_HELPERS."""

@@ -13,11 +13,9 @@ from engine.toolbox.single_cell.values import (
     SINGLE_CELL_PACKAGES,
     cell_labels,
     draw_cells,
-    find_counts,
     gene_symbols_of,
     group_profiles,
     log_values,
-    matrix_kind,
     ordered_labels,
 )
 from engine.toolbox.tables.rows import table_row
@@ -202,20 +200,6 @@ def name_group(scores, on, broader, min_score, min_margin):
     packages=SINGLE_CELL_PACKAGES,
     seconds=4,
     example="Which cell types are in my data?",
-    helpers=(
-        matrix_kind,
-        find_counts,
-        log_values,
-        gene_symbols_of,
-        cell_labels,
-        ordered_labels,
-        group_profiles,
-        draw_cells,
-        table_row,
-        textbook_markers,
-        score_types,
-        name_group,
-    ),
     answers=["sc_annotate"],
     shows={"annotation_table": ["group", "n_cells", "cell_type", "score", "runner_up", "markers"], "types_plot": []},
 )

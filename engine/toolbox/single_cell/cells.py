@@ -87,7 +87,6 @@ from engine.toolbox.tables.rows import table_row
     packages=SINGLE_CELL_PACKAGES,
     seconds=5,
     example="Which cells of my single-cell data are of poor quality?",
-    helpers=(matrix_kind, find_counts, gene_symbols_of),
     answers=["sc_qc"],
 )
 def sc_qc(adata, *, min_genes: int = 200, min_cells: int = 3, max_mito_percent: float = 20.0):
@@ -293,7 +292,6 @@ def sc_qc(adata, *, min_genes: int = 200, min_cells: int = 3, max_mito_percent: 
     packages=SINGLE_CELL_PACKAGES,
     seconds=3,
     example="Normalise my single-cell counts",
-    helpers=(matrix_kind, find_counts),
 )
 def sc_normalize(adata, *, target_sum: float = 10000):
     """Normalise to `target_sum` per cell and take log(1 + x)."""
@@ -413,7 +411,6 @@ def sc_normalize(adata, *, target_sum: float = 10000):
     packages=SINGLE_CELL_PACKAGES,
     seconds=3,
     example="Which genes vary most between my cells?",
-    helpers=(matrix_kind, find_counts, log_values, cell_labels, table_row),
     answers=[],
 )
 def sc_highly_variable(adata, *, n_top_genes: int = 2000, batch_key: str = ""):

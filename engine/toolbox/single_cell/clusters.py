@@ -13,7 +13,6 @@ from engine.toolbox.single_cell.values import (
     SINGLE_CELL_CHECKS,
     SINGLE_CELL_PACKAGES,
     draw_cells,
-    find_counts,
     log_values,
     matrix_kind,
     ordered_labels,
@@ -72,7 +71,6 @@ from engine.toolbox.tables.rows import table_row
     packages=(*SINGLE_CELL_PACKAGES, "scikit-learn", "umap-learn", "numba"),
     seconds=12,
     example="Show my cells on a UMAP",
-    helpers=(matrix_kind, find_counts, log_values, draw_cells),
     answers=["sc_embed"],
 )
 def sc_embed(adata, *, n_pcs: int = 50, n_neighbors: int = 15, color_by: str = "", seed: int = 0):
@@ -216,7 +214,6 @@ def sc_embed(adata, *, n_pcs: int = 50, n_neighbors: int = 15, color_by: str = "
     packages=(*SINGLE_CELL_PACKAGES, "igraph", "scikit-learn"),
     seconds=4,
     example="How many groups of cells are in my data?",
-    helpers=(matrix_kind, find_counts, log_values, ordered_labels, draw_cells, table_row),
     answers=["sc_cluster"],
 )
 def sc_cluster(adata, *, resolution: float = 1.0, seed: int = 0):

@@ -92,7 +92,6 @@ def compare_shares(wide, conditions, paired):
     packages=("anndata", "pandas", "scipy", "statsmodels"),
     seconds=3,
     example="Do the proportions of cell types differ between patients and controls?",
-    helpers=(p_text, cell_labels, ordered_labels, table_row, compare_shares),
     answers=["sc_composition"],
 )
 def sc_composition(adata, *, group_by: str, condition: str = "", sample_key: str = ""):

@@ -14,11 +14,9 @@ from engine.toolbox.single_cell.values import (
     SINGLE_CELL_PACKAGES,
     cell_labels,
     draw_dots,
-    find_counts,
     gene_symbols_of,
     group_profiles,
     log_values,
-    matrix_kind,
     ordered_labels,
     p_text,
 )
@@ -124,18 +122,6 @@ def locate_genes(genes, names, symbols):
     packages=SINGLE_CELL_PACKAGES,
     seconds=8,
     example="Which genes mark each cluster of cells?",
-    helpers=(
-        p_text,
-        matrix_kind,
-        find_counts,
-        log_values,
-        gene_symbols_of,
-        cell_labels,
-        ordered_labels,
-        group_profiles,
-        table_row,
-        draw_dots,
-    ),
     answers=["sc_markers"],
 )
 def sc_markers(
@@ -323,18 +309,6 @@ def sc_markers(
     packages=SINGLE_CELL_PACKAGES,
     seconds=3,
     example="Which cell types express CD3E and MS4A1?",
-    helpers=(
-        matrix_kind,
-        find_counts,
-        log_values,
-        gene_symbols_of,
-        cell_labels,
-        ordered_labels,
-        group_profiles,
-        table_row,
-        draw_dots,
-        locate_genes,
-    ),
     answers=["sc_gene_expression"],
 )
 def sc_gene_expression(adata, *, genes: list[str], group_by: str):

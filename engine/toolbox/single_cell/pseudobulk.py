@@ -7,7 +7,7 @@ summed per sample and cell type and those sums are tested, as bulk samples would
 from __future__ import annotations
 
 from engine.domain.toolspec import Citation, NextStep
-from engine.toolbox.bulk_rna.common import FITTING, changed_by, gene_inference
+from engine.toolbox.bulk_rna.common import changed_by, gene_inference
 from engine.toolbox.registry import param, tool
 from engine.toolbox.single_cell.values import (
     SINGLE_CELL_CHECKS,
@@ -217,20 +217,6 @@ def fit_pseudobulk(counts, factors, formula, alpha):
     packages=("pydeseq2", "anndata", "numpy", "scipy"),
     seconds=20,
     example="Which genes change with treatment in each cell type, with donors as replicates?",
-    helpers=(
-        p_text,
-        matrix_kind,
-        find_counts,
-        gene_symbols_of,
-        cell_labels,
-        ordered_labels,
-        table_row,
-        pseudobulk_units,
-        pseudobulk_design,
-        *FITTING,
-        changed_by,
-        fit_pseudobulk,
-    ),
     answers=["sc_pseudobulk"],
 )
 def sc_pseudobulk_de(

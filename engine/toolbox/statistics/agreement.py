@@ -12,17 +12,15 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.limits import LIMIT_HELPERS, difference_figure, limits_of_agreement, repeated_limits
+from engine.toolbox.statistics.limits import difference_figure, limits_of_agreement, repeated_limits
 from engine.toolbox.statistics.reliability import (
-    RELIABILITY_HELPERS,
     fleiss_row,
     intraclass_rows,
     kappa_row,
     share_of_agreement,
 )
-from engine.toolbox.statistics.trend import ladder_key, natural_order, numbered_key, roman_key, roman_value
+from engine.toolbox.statistics.trend import natural_order
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -493,9 +491,6 @@ def rated_agreement(ratings, levels, ordered):
         NextStep(text="Set beforehand how far apart two readings may be for your purpose, and compare it with the "
                       "outer ends of the limits of agreement."),
     ),
-    helpers=(*GROUP_HELPERS, roman_value, numbered_key, roman_key, ladder_key, natural_order, ratings_table,
-             unnamed_subjects, kind_of_ratings, *LIMIT_HELPERS, *RELIABILITY_HELPERS, crosstab_figure,
-             agreement_finding, rater_mean, measured_agreement, rated_agreement, two_units),
 )  # fmt: skip
 def agreement(
     table,

@@ -20,7 +20,6 @@ from engine.toolbox.tables.columns import (
     format_p,
     label_groups,
     level_labels,
-    likely_control,
     new_axes,
     numeric_values,
     order_levels,
@@ -28,7 +27,6 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.tables.rows import table_row
 
 MOST_GROUPS = 40
 """So many groups are looked at."""
@@ -224,9 +222,6 @@ def next_in_words(normal, equal, logs, smallest, groups):
     packages=("scipy", "numpy", "pandas"),
     seconds=2.0,
     example="Is ferritin normally distributed in both arms, and are the variances equal?",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, likely_control, complete_rows,
-             format_p, format_number, finding_values, palette, new_axes, label_groups, predictor_matrix, check_rank,
-             check_row, normality_row, spread_rows, residual_rows, assumption_figure, next_in_words, table_row),
 )  # fmt: skip
 def assumption_checks(
     table,

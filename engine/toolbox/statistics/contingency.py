@@ -275,10 +275,6 @@ def describe_table(tests, counts, names, cells):
     packages=("scipy", "numpy", "pandas"),
     seconds=2.0,
     example="Is sex related to species among the penguins?",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
-             complete_rows, format_p, format_number, left_open, in_a_row, called_level, finding_values, palette,
-             new_axes, orient_levels, two_by_two_rows, independence_tests, largest_v, describe_table,
-             contingency_figure, tally),
 )  # fmt: skip
 def contingency(
     table,

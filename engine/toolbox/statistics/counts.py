@@ -14,19 +14,16 @@ from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
     ADJUSTED,
     PER,
-    REFERENCE_HELPERS,
     REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
     describe_predictors,
     model_columns,
-    predictor_matrix,
     variance_inflation,
     with_references,
 )
 from engine.toolbox.statistics.marginal import (
-    MARGINAL_HELPERS,
     contrast_frame,
     marginal_findings,
     marginal_tables,
@@ -39,10 +36,8 @@ from engine.toolbox.tables.columns import (
     format_p,
     left_open,
     level_labels,
-    likely_control,
     new_axes,
     numeric_values,
-    order_levels,
     palette,
     plain_table,
     require_columns,
@@ -403,11 +398,6 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
         NextStep(text="If several rows of {param:count} come from one subject, plot or litter, run {name} again with "
                       "it as cluster: rows are taken as independent here.", unless_param="cluster"),
     ),
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, likely_control, complete_rows,
-             format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS, *REFERENCE_HELPERS,
-             predictor_matrix, model_columns, check_rank, variance_inflation, chosen_predictors, coefficient_figure,
-             whole_counts, refuse_empty_levels, log_exposure, fit_counts, best_dispersion, choose_count_model,
-             factor_tests, expected_zeros, count_diagnostics, cluster_labels, count_figure, count_findings),
 )  # fmt: skip
 def count_regression(
     table,

@@ -59,7 +59,3 @@ def course_figure(table, y, design, groups, effects, preferred, outcome):
     if factor:
         axis.legend(title=factor, frameon=False)
     return figure
-
-
-COURSE_HELPERS = (course_means, course_figure)
-"""To stand after SLOPE_HELPERS and the helpers of columns."""

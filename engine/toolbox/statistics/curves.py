@@ -16,8 +16,6 @@ from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.own_curves import (
     FORMULA_SAID,
     fit_formula,
-    formula_value,
-    linear_parameters,
     read_formula,
     undetermined_parameters,
 )
@@ -289,10 +287,6 @@ def curve_figure(data, fits, x, y, title):
                       "fan means that "
                       "the scatter grows and logarithms fit better."),
     ),
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
-             finding_values, palette, new_axes, curve_value, curve_meanings, curve_starts, fit_curve, curve_score,
-             derived_value, curve_rows, curve_figure, read_formula, formula_value, linear_parameters, fit_formula,
-             undetermined_parameters),
 )  # fmt: skip
 def nonlinear_fit(table, *, y: str, x: str, group: str = "", model: str = "auto", formula: str = ""):
     """Fit a named curve, or a formula, to points."""

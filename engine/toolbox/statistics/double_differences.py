@@ -13,7 +13,6 @@ from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -280,8 +279,6 @@ PERIOD = (
         NextStep(text="Everything rests on both groups moving alike without the treatment: look at the periods before, "
                       "and at what else changed at the same time."),
     ),
-    helpers=(*GROUP_HELPERS, period_key, ordered_periods, periods_from, within_units, clustered_fit, coefficient_row,
-             trend_before, double_difference_figure),
 )  # fmt: skip
 def difference_in_differences(
     table,

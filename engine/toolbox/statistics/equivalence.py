@@ -14,7 +14,6 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.groups import group_contrasts, group_samples
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -176,7 +175,6 @@ def margin_figure(row, what, back):
                       "were seen; a "
                       "margin chosen afterwards shows nothing."),
     ),
-    helpers=(*GROUP_HELPERS, group_samples, group_contrasts, difference_and_error, margin_limits, margin_figure),
 )  # fmt: skip
 def equivalence_test(
     table,

@@ -131,7 +131,3 @@ def difference_figure(pairs, unit):
         axis.set_ylabel(f"{a} minus {b}" + (f" ({unit})" if unit else ""))
         axis.set_title(f"n = {len(first)}; bands: 95 % CI", fontsize=9)
     return figure
-
-
-LIMIT_HELPERS = (limit_rows, spoiling_notes, limits_of_agreement, repeated_limits, difference_figure)
-"""What a tool needs that computes and draws limits of agreement."""

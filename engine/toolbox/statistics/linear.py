@@ -13,7 +13,6 @@ from engine.domain.toolspec import Citation, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.marginal import (
-    MARGINAL_HELPERS,
     contrast_frame,
     marginal_findings,
     marginal_tables,
@@ -21,11 +20,9 @@ from engine.toolbox.statistics.marginal import (
 )
 from engine.toolbox.tables.columns import (
     complete_rows,
-    ends_told,
     finding_values,
     format_number,
     format_p,
-    in_a_row,
     known_reference,
     left_open,
     level_labels,
@@ -125,10 +122,6 @@ def describe_predictors(rows, effects, joint, subject, verb, key, adjusted, mean
                      )  # fmt: skip
     values = finding_values(n=rows[0]["n"], n_significant=sum(part["p"] < 0.05 for part in parts))
     return [{"text": several_told(parts, subject, verb), "values": values, "output": "coefficients", "row": {}}]
-
-
-REFERENCE_HELPERS = (in_a_row, reference_levels, known_reference, with_references, ends_told, several_told,
-                     describe_predictors)  # fmt: skip
 
 
 def predictor_matrix(table, predictors, categorical, per=1.0):
@@ -506,33 +499,6 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         ),
     ],
     example="How does fuel use depend on weight, adjusted for horsepower?",
-    helpers=(
-        plain_table,
-        require_columns,
-        numeric_values,
-        level_labels,
-        order_levels,
-        likely_control,
-        complete_rows,
-        format_p,
-        format_number,
-        finding_values,
-        palette,
-        new_axes,
-        *MARGINAL_HELPERS,
-        *REFERENCE_HELPERS,
-        predictor_matrix,
-        model_columns,
-        check_rank,
-        variance_inflation,
-        chosen_predictors,
-        coefficient_figure,
-        linear_figure,
-        linear_diagnostics,
-        slopes_apart,
-        levels_findings,
-        linear_findings,
-    ),
     answers=["linear_regression"],
     shows={"marginal_means": [], "coefficients": []},
 )

@@ -11,19 +11,16 @@ from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
     ADJUSTED,
     PER,
-    REFERENCE_HELPERS,
     REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
     describe_predictors,
     model_columns,
-    predictor_matrix,
     variance_inflation,
     with_references,
 )
 from engine.toolbox.statistics.marginal import (
-    MARGINAL_HELPERS,
     contrast_frame,
     marginal_findings,
     marginal_tables,
@@ -38,7 +35,6 @@ from engine.toolbox.tables.columns import (
     level_labels,
     likely_control,
     new_axes,
-    numeric_values,
     order_levels,
     palette,
     pick_level,
@@ -278,12 +274,7 @@ def logistic_figure(rows, event, probability, outcome, level):
     packages=("statsmodels", "scipy", "numpy", "pandas"),
     seconds=3.0,
     example="Which tumour measurements raise the odds of malignancy?",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
-             complete_rows, format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS,
-             *REFERENCE_HELPERS, predictor_matrix, model_columns, check_rank, wald_covariance, variance_inflation,
-             chosen_predictors,
-             coefficient_figure, separated, firth_fit, firth_rows,
-             maximum_likelihood_rows, event_level, roc_area, logistic_figure), answers=['logistic_regression'],
+    answers=['logistic_regression'],
 )  # fmt: skip
 def logistic_regression(
     table,

@@ -9,7 +9,7 @@ Source: Searle, Speed and Milliken (1980), Am. Stat. 34, 216; Lenth, the R packa
 
 from __future__ import annotations
 
-from engine.toolbox.statistics.group_tests import holm_adjust, range_adjusted
+from engine.toolbox.statistics.group_tests import range_adjusted
 from engine.toolbox.statistics.post_hoc import adjust_rows, many_to_one
 from engine.toolbox.tables.columns import (
     called_level,
@@ -423,34 +423,3 @@ def marginal_findings(contrasts, grid, lead, noun, outcome, interacts):
     changes = [describe_change(row, outcome) for row in contrasts if "of" in row]
     rows = [row for row in contrasts if row["factor"] == lead and bool(row["within"]) == interacts]
     return changes or describe_contrasts(rows, grid, noun)
-
-
-MARGINAL_HELPERS = (
-    called_level,
-    left_open,
-    range_adjusted,
-    holm_adjust,
-    many_to_one,
-    adjust_rows,
-    reference_grid,
-    linear_estimate,
-    back_to_scale,
-    marginal_means,
-    contrast_row,
-    with_interval,
-    adjusted_contrasts,
-    pair_contrasts,
-    level_contrasts,
-    cell_contrasts,
-    one_family,
-    time_and_group,
-    difference_in_differences,
-    marginal_tables,
-    contrast_frame,
-    describe_contrasts,
-    describe_change,
-    describe_each_change,
-    each_change,
-    marginal_findings,
-)
-"""What a tool carries that reports marginal means and contrasts of its model, beside the helpers of columns."""

@@ -12,9 +12,8 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Points
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.meta_regression import REGRESSION_HELPERS, moderator_column, moderator_tables
+from engine.toolbox.statistics.meta_regression import moderator_column, moderator_tables
 from engine.toolbox.statistics.pooling import (
-    POOLING_HELPERS,
     dersimonian_laird,
     egger_test,
     heterogeneity_row,
@@ -23,9 +22,8 @@ from engine.toolbox.statistics.pooling import (
     pooled_rows,
     restricted_likelihood,
 )
-from engine.toolbox.statistics.study_effects import EFFECT_HELPERS, study_effects, study_names
+from engine.toolbox.statistics.study_effects import study_effects, study_names
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     finding_values,
     format_number,
     format_p,
@@ -260,8 +258,6 @@ def funnel_figure(studies, row, name):
                       "(dose, species, "
                       "region) before reading the pooled effect as one truth."),
     ),
-    helpers=(*GROUP_HELPERS, *EFFECT_HELPERS, *POOLING_HELPERS, *REGRESSION_HELPERS, forest_figure,
-             funnel_figure, axis_label, table_row),
 )  # fmt: skip
 def meta_analysis(
     table,

@@ -183,8 +183,3 @@ def bubble_figure(y, v, values, name, effect, design, beta, covariance, law, log
     axis.set_xlabel(name)
     axis.set_ylabel(f"{effect}; area by weight")
     return figure
-
-
-REGRESSION_HELPERS = (likely_control, order_levels, moderator_column, weighted_fit, residual_tau2, moderator_tables,
-                      bubble_figure)  # fmt: skip
-"""What a tool needs that explains effects of studies by one moderator, after `POOLING_HELPERS`."""

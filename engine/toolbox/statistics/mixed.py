@@ -13,22 +13,19 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.course import COURSE_HELPERS, course_figure
+from engine.toolbox.statistics.course import course_figure
 from engine.toolbox.statistics.linear import (
     ADJUSTED,
-    REFERENCE_HELPERS,
     REFERENCES,
     check_rank,
     chosen_predictors,
     coefficient_figure,
     describe_predictors,
     model_columns,
-    predictor_matrix,
     with_references,
 )
-from engine.toolbox.statistics.logistic import event_level, separated
+from engine.toolbox.statistics.logistic import event_level
 from engine.toolbox.statistics.marginal import (
-    MARGINAL_HELPERS,
     contrast_frame,
     each_change,
     marginal_findings,
@@ -36,16 +33,10 @@ from engine.toolbox.statistics.marginal import (
     reference_grid,
 )
 from engine.toolbox.statistics.mixed_fit import (
-    degrees_of_freedom,
     estimating_equations,
-    fit_variances,
-    generalised_least_squares,
     linear_mixed,
-    no_finite_rates,
-    reml_deviance,
-    standardised,
 )
-from engine.toolbox.statistics.slopes import SLOPE_HELPERS, slope_tables
+from engine.toolbox.statistics.slopes import slope_tables
 from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
@@ -53,12 +44,9 @@ from engine.toolbox.tables.columns import (
     format_p,
     left_open,
     level_labels,
-    likely_control,
     new_axes,
     numeric_values,
-    order_levels,
     palette,
-    pick_level,
     plain_table,
     require_columns,
 )
@@ -387,14 +375,6 @@ def numbered_anew(table, labels, fixed, subject):
     packages=("statsmodels", "scipy", "numpy", "pandas"),
     seconds=8.0,
     example="Does growth over the weeks differ between the diets, with several weighings of each pig?",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, pick_level, likely_control,
-             complete_rows, format_p, format_number, finding_values, palette, new_axes, *MARGINAL_HELPERS,
-             *SLOPE_HELPERS, *COURSE_HELPERS, *REFERENCE_HELPERS, predictor_matrix, check_rank, chosen_predictors,
-             coefficient_figure, separated,
-             event_level, chosen_family, numbered_anew, shared_beginning,
-             one_row_an_occasion, model_columns,
-             standardised, generalised_least_squares, reml_deviance, fit_variances, degrees_of_freedom, linear_mixed,
-             no_finite_rates, estimating_equations, wald_tests, mixed_figure, describe_model, describe_effects),
     repairs=[
         Repair(pattern="with a random slope could not be fitted|does not change within any",
                change={"random_slope": ""},

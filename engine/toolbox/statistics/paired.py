@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.group_tests import independent_test, paired_test, shift_estimate
+from engine.toolbox.statistics.group_tests import paired_test
 from engine.toolbox.statistics.groups import check_assumptions, choose_test, comparison_warnings, second_opinion
 from engine.toolbox.tables.columns import (
     complete_rows,
@@ -153,10 +153,6 @@ def describe_columns_pair(row, first, second, alpha):
     packages=("scipy", "numpy", "pandas"),
     seconds=3.0,
     example="Is the heart rate after training lower than before in the same people?",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, complete_rows, format_p, format_number,
-             left_open, finding_values, palette, new_axes, label_groups, shift_estimate, independent_test, paired_test,
-             check_assumptions, choose_test, comparison_warnings, second_opinion, paired_columns, paired_figure,
-             describe_columns_pair),
     repairs=[
         Repair(pattern="no spread to use", change={"test": "wilcoxon"},
                why="every pair differs by the same amount, so the signed-rank test was used"),

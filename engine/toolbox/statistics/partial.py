@@ -12,13 +12,9 @@ from engine.toolbox.statistics.linear import predictor_matrix
 from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
-    format_number,
     format_p,
-    level_labels,
-    likely_control,
     new_axes,
     numeric_values,
-    order_levels,
     palette,
     plain_table,
     require_columns,
@@ -123,9 +119,6 @@ def residual_figure(a, b, x, y, row):
                       "consequence: holding a "
                       "consequence makes correlations that are not there."),
     ),
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, likely_control, complete_rows,
-             format_p, format_number, finding_values, palette, new_axes, predictor_matrix, left_over, correlation_row,
-             residual_figure, table_row),
 )  # fmt: skip
 def partial_correlation(
     table,

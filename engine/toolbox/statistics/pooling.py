@@ -148,8 +148,3 @@ def egger_test(y, v):
     t = fit.intercept / fit.intercept_stderr
     return {"intercept": float(fit.intercept), "se": float(fit.intercept_stderr), "t": float(t), "df": len(y) - 2,
             "p_value": float(2 * stats.t.sf(abs(t), len(y) - 2))}  # fmt: skip
-
-
-POOLING_HELPERS = (dersimonian_laird, restricted_likelihood, generalised_q, paule_mandel, tau2_interval, pool,
-                   pooled_rows, heterogeneity_row, egger_test)  # fmt: skip
-"""What a tool needs that pools the effects of studies."""

@@ -13,7 +13,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.sample_size import planned_power, smallest_effect, smallest_number, tost_power
+from engine.toolbox.statistics.sample_size import planned_power, smallest_effect, smallest_number
 from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
@@ -314,9 +314,6 @@ _NO_SHARE = r"(?!\s*(?:power|alpha|chance|certainty|significance|drop|loss|lost|
                       "frightens, the study "
                       "rests on optimism."),
     ),
-    helpers=(plain_table, require_columns, numeric_values, level_labels, complete_rows, format_number, finding_values,
-             palette, new_axes, tost_power, planned_power, smallest_number, smallest_effect, pilot_spread,
-             planned_design, effect_of, effect_words, power_figure, table_row),
 )  # fmt: skip
 def power_sample_size(
     table=None,

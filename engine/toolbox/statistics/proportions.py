@@ -12,11 +12,10 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.contingency import independence_tests, two_by_two_rows
+from engine.toolbox.statistics.contingency import independence_tests
 from engine.toolbox.statistics.group_tests import holm_adjust
 from engine.toolbox.statistics.groups import group_contrasts
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     called_level,
     complete_rows,
     finding_values,
@@ -478,26 +477,6 @@ def share_test_finding(row, what, alpha, shares, group, pairs=()):
             needs_param="group",
             unless_tool="logistic_regression",
         ),
-    ),
-    helpers=(
-        *GROUP_HELPERS,
-        holm_adjust,
-        group_contrasts,
-        two_by_two_rows,
-        independence_tests,
-        wilson_interval,
-        event_rows,
-        counted_rows,
-        uneven_rows,
-        tally_shares,
-        share_row,
-        compare_two_shares,
-        overall_share_test,
-        against_value,
-        share_figure,
-        share_pairs,
-        share_test_finding,
-        table_row,
     ),
 )
 def proportion_test(

@@ -123,7 +123,3 @@ def share_of_agreement(same, n):
     limits = binomtest(int(same), int(n)).proportion_ci(method="wilson")
     return {"measure": "share rated alike", "estimate": same / n, "lower_95": float(limits.low),
             "upper_95": float(limits.high), "method": "Wilson's interval"}  # fmt: skip
-
-
-RELIABILITY_HELPERS = (stepped_up, intraclass_rows, kappa_row, fleiss_row, share_of_agreement)
-"""What a tool needs that gives intraclass correlations and kappas."""

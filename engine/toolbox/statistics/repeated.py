@@ -13,10 +13,9 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_sentences import describe_pair
-from engine.toolbox.statistics.group_tests import holm_adjust, overall_test, paired_test, shift_estimate
+from engine.toolbox.statistics.group_tests import holm_adjust, overall_test, paired_test
 from engine.toolbox.statistics.groups import check_assumptions
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     called_level,
     complete_rows,
     finding_values,
@@ -405,25 +404,6 @@ def describe_overall(row, value, within, pairs):
     packages=("scipy", "numpy", "pandas"),
     seconds=3.0,
     example="Does the depression score change over the five visits of the same patients?",
-    helpers=(
-        *GROUP_HELPERS,
-        shift_estimate,
-        paired_test,
-        holm_adjust,
-        overall_test,
-        check_assumptions,
-        describe_pair,
-        occasions_of_rows,
-        occasions_of_columns,
-        sphericity,
-        repeated_anova,
-        within_intervals,
-        occasion_pairs,
-        profile_figure,
-        overall_row,
-        largest_change,
-        describe_overall,
-    ),
     repairs=[
         Repair(
             pattern="no spread to use",

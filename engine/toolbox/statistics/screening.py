@@ -154,16 +154,6 @@ def detectable(result, alpha, groups):
     packages=("scipy", "pandas", "numpy", "statsmodels"),
     seconds=2.0,
     example="Which features distinguish malignant from benign tumours?",
-    helpers=(
-        screened_columns,
-        screen_row,
-        detectable,
-        format_p,
-        level_labels,
-        likely_control,
-        called_level,
-        order_levels,
-    ),
     answers=["compare_groups"],
 )
 def compare_columns(

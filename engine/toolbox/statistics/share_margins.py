@@ -8,15 +8,10 @@ from engine.toolbox.statistics import equivalence as _equivalence  # noqa: F401 
 from engine.toolbox.statistics.equivalence import equivalence_test, margin_figure
 from engine.toolbox.statistics.groups import group_contrasts
 from engine.toolbox.statistics.proportions import (
-    counted_rows,
-    event_rows,
     share_row,
     tally_shares,
-    uneven_rows,
-    wilson_interval,
 )
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     finding_values,
     format_number,
     format_p,
@@ -166,9 +161,6 @@ def margin_tests(first, second, margin, alpha):
         NextStep(text="In a non-inferiority trial test those who kept to the protocol as well: who leaves the "
                       "treatment makes the groups alike."),
     ),
-    helpers=(*GROUP_HELPERS, group_contrasts, wilson_interval, event_rows, counted_rows, uneven_rows, tally_shares,
-             share_row, unwanted_event, score_of_difference, margin_tests,
-             margin_figure),
 )  # fmt: skip
 def share_equivalence(
     table,

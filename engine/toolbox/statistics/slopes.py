@@ -7,8 +7,8 @@ Source: Matthews, Altman, Campbell and Royston (1990), BMJ 300, 230.
 
 from __future__ import annotations
 
-from engine.toolbox.statistics.group_tests import independent_test, overall_test, shift_estimate
-from engine.toolbox.statistics.post_hoc import adjust_rows, dunnett_rows, pooled_contrasts
+from engine.toolbox.statistics.group_tests import independent_test, overall_test
+from engine.toolbox.statistics.post_hoc import adjust_rows, pooled_contrasts
 from engine.toolbox.tables.columns import (
     called_level,
     finding_values,
@@ -180,9 +180,3 @@ def slope_tables(y, design, table, groups, effects, preferred, outcome):
              "p_adj"]  # fmt: skip
     finding = describe_slopes(compared, outcome, over, group)
     return slopes, pd.DataFrame(compared).reindex(columns=order), [finding]
-
-
-SLOPE_HELPERS = (shift_estimate, independent_test, overall_test, dunnett_rows, pooled_contrasts, changing_number,
-                 numbered_occasions, constant_group, which_differ, subject_slopes, compared_slopes, describe_slopes,
-                 slope_tables)  # fmt: skip
-"""What a tool carries that reports each subject's own slope, beside the helpers of columns and marginal means."""

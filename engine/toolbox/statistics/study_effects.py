@@ -291,8 +291,3 @@ def study_effects(table, effect, error, lower, upper, arms, measure, error_is, s
     table, warnings = complete_rows(table, chosen)
     y, v, name, log, notes = given_effects(table, effect, error, lower, upper, error_is, scale)
     return table, y, v, name, log, warnings + notes
-
-
-EFFECT_HELPERS = (name_words, effect_columns, arm_columns, ratio_by_interval, given_effects, count_effects,
-                  mean_effects, study_names, study_effects)  # fmt: skip
-"""What a tool needs that reads the effects of studies from a table."""

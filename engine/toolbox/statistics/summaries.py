@@ -195,19 +195,6 @@ def count_names(rows, name, group_by, distinct, total):
     packages=("pandas", "numpy"),
     seconds=1.0,
     example="What are the average bill length and body mass of each penguin species?",
-    helpers=(
-        plain_table,
-        require_columns,
-        format_number,
-        finding_values,
-        in_a_row,
-        called_level,
-        describe_column,
-        describe_levels,
-        count_names,
-        unreadable_numbers,
-        table_row,
-    ),
     answers=["describe_table"],
 )
 def summarize_table(
@@ -494,21 +481,6 @@ def correlation_figure(rows, numbers):
     packages=("scipy", "numpy", "pandas"),
     seconds=2.0,
     example="Is flipper length correlated with body mass?",
-    helpers=(
-        plain_table,
-        seen_from,
-        require_columns,
-        numeric_values,
-        format_p,
-        format_number,
-        finding_values,
-        palette,
-        new_axes,
-        correlate,
-        correlation_pairs,
-        correlation_figure,
-        drawn_rows,
-    ),
     answers=["correlation"],
 )
 def correlation(
@@ -678,7 +650,6 @@ def correlation(
     packages=("statsmodels", "numpy", "pandas"),
     seconds=1.0,
     example="Which of these p-values stay significant after correction for multiple testing?",
-    helpers=(plain_table, require_columns, numeric_values, finding_values),
     answers=["adjust_p_values"],
 )
 def adjust_p_values(table, *, column: str, method: str = "benjamini_hochberg", alpha: float = 0.05):

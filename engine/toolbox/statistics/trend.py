@@ -12,16 +12,11 @@ from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.proportions import (
-    counted_rows,
-    event_rows,
     share_figure,
     share_row,
     tally_shares,
-    uneven_rows,
-    wilson_interval,
 )
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -549,34 +544,6 @@ def is_yes_no(column):
             unless_tool="compare_groups",
             after="found",
         ),
-    ),
-    helpers=(
-        *GROUP_HELPERS,
-        wilson_interval,
-        event_rows,
-        counted_rows,
-        uneven_rows,
-        tally_shares,
-        share_row,
-        share_figure,
-        roman_value,
-        numbered_key,
-        roman_key,
-        ladder_key,
-        natural_order,
-        chosen_order,
-        kendall_parts,
-        jonckheere,
-        permuted_trend,
-        odds_slope,
-        cochran_armitage,
-        dealt_trend,
-        numeric_trend,
-        share_trend,
-        value_figure,
-        trend_findings,
-        is_yes_no,
-        table_row,
     ),
 )
 def trend_test(

@@ -77,7 +77,3 @@ def states_at(data, state, since, moment):
     if unknown.any():
         warnings.append(f"{int(unknown.sum())} with {state} = {after} have no {since} and were left out.")
     return kept.reset_index(drop=True), warnings
-
-
-CHANGE_HELPERS = (told_states, split_at_change, states_at)
-"""What a tool ships with that knows states which began during follow-up; the rows carry when in `began`."""

@@ -13,14 +13,13 @@ from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import holm_adjust
-from engine.toolbox.survival.cox_model import CODING_HELPERS, code_covariates
+from engine.toolbox.survival.cox_model import code_covariates
 from engine.toolbox.survival.data import MOST_GROUPS, survival_groups
-from engine.toolbox.survival.horizon import HORIZON_HELPERS, TIME_UNITS, UNIT_WORDS, horizon_in_unit, unit_of_times
+from engine.toolbox.survival.horizon import TIME_UNITS, UNIT_WORDS, horizon_in_unit, unit_of_times
 from engine.toolbox.survival.partial_likelihood import fit_cox
-from engine.toolbox.survival.states import STATE_HELPERS, end_name, state_rows
-from engine.toolbox.survival.subdistribution import SUBDISTRIBUTION_HELPERS, subdistribution_of_causes
+from engine.toolbox.survival.states import end_name, state_rows
+from engine.toolbox.survival.subdistribution import subdistribution_of_causes
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     finding_values,
     format_number,
     format_p,
@@ -337,11 +336,6 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
     packages=("lifelines", "pandas", "numpy", "scipy"),
     seconds=4,
     example="How likely is relapse within two years when some die before, by donor type?",
-    helpers=(
-        *GROUP_HELPERS, *HORIZON_HELPERS, table_row, survival_groups, *CODING_HELPERS, fit_cox, holm_adjust,
-        *STATE_HELPERS, incidence_curve, gray_parts, gray_test, hazards_of_causes, *SUBDISTRIBUTION_HELPERS,
-        left_open, share_ratio, ratio_findings, draw_incidences,
-    ),
 )  # fmt: skip
 def competing_risks(
     survival,

@@ -10,7 +10,6 @@ from engine.toolbox.survival.partial_likelihood import (
 )
 from engine.toolbox.tables.columns import (
     called_level,
-    ends_told,
     format_p,
     in_a_row,
     known_reference,
@@ -350,12 +349,3 @@ def draw_forest(table):
     axes.set_ylim(-0.6, len(table) - 0.4)
     axes.set_xlabel("hazard ratio with 95 % interval (log scale)")
     return figure
-
-
-CODING_HELPERS = (reference_levels, known_reference, code_covariates)
-COX_HELPERS = (
-    left_open, in_a_row, ends_told, several_told, called_level, likely_control, *CODING_HELPERS, check_roles,
-    check_rank, robust_covariance, term_table, hazards_rows, doubtful_hazards, model_rows, term_finding, level_tests,
-    describe_levels, describe_covariates, draw_forest,
-)  # fmt: skip
-"""What the Cox tool ships with beside the partial likelihood."""

@@ -10,7 +10,6 @@ from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.survival.data import (
     MOST_GROUPS,
-    SURVIVAL_HELPERS,
     survival_curve,
     survival_data,
     survival_groups,
@@ -18,11 +17,10 @@ from engine.toolbox.survival.data import (
 )
 from engine.toolbox.survival.drawing import draw_survival
 from engine.toolbox.survival.horizon import unit_of_times
-from engine.toolbox.survival.landmark import LANDMARK, LANDMARK_HELPERS, LANDMARK_UNIT, from_landmark
-from engine.toolbox.survival.moments import AT, AT_UNIT, MOMENT_HELPERS, asked_moments, point_findings, survival_points
+from engine.toolbox.survival.landmark import LANDMARK, LANDMARK_UNIT, from_landmark
+from engine.toolbox.survival.moments import AT, AT_UNIT, asked_moments, point_findings, survival_points
 from engine.toolbox.tables.columns import (
     called_level,
-    finding_values,
     format_number,
     format_p,
     in_a_row,
@@ -162,16 +160,6 @@ def describe_medians(rows, group, unit, since):
     packages=_PACKAGES,
     seconds=3,
     example="What is the median survival of men and women?",
-    helpers=(
-        *SURVIVAL_HELPERS,
-        *LANDMARK_HELPERS,
-        *MOMENT_HELPERS,
-        finding_values,
-        format_number,
-        draw_survival,
-        called_level,
-        describe_medians,
-    ),
     answers=["kaplan_meier"],
     shows={
         "survival_at": [],
@@ -435,21 +423,6 @@ def peto_ratio(times, events, first):
     packages=_PACKAGES,
     seconds=2,
     example="Do men and women differ in survival?",
-    helpers=(
-        *SURVIVAL_HELPERS,
-        *LANDMARK_HELPERS,
-        format_number,
-        format_p,
-        left_open,
-        in_a_row,
-        called_level,
-        half_time,
-        largest_ratio,
-        told_halves,
-        likely_control,
-        expected_events,
-        peto_ratio,
-    ),
     answers=["log_rank"],
 )
 def log_rank(

@@ -15,7 +15,6 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.tables.rows import table_row
 
 MOST_GROUPS = 12
 """So many groups are compared."""
@@ -227,10 +226,3 @@ def time_at_half(times, values):
 
     reached = np.flatnonzero(np.asarray(values, dtype=float) <= 0.5 + 1e-12)
     return float(np.asarray(times)[reached[0]]) if len(reached) else float("nan")
-
-
-SURVIVAL_HELPERS = (
-    plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, survival_event_level,
-    row_warnings, lost_without_event, survival_data, survival_groups, survival_curve, time_at_half, table_row,
-)  # fmt: skip
-"""What every survival tool ships with."""

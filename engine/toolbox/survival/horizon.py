@@ -41,6 +41,3 @@ def horizon_in_unit(value, said, unit, column):
         )
     moment = float(value) * days[said] / days[unit]
     return moment, [f"{value:g} {said} are {moment:g} {unit}, the unit of {column}."]
-
-
-HORIZON_HELPERS = (unit_of_times, horizon_in_unit)

@@ -7,7 +7,7 @@ follow-up before the landmark is left out for everybody, and groups are taken as
 from __future__ import annotations
 
 from engine.toolbox.registry import param
-from engine.toolbox.survival.horizon import HORIZON_HELPERS, TIME_UNITS, horizon_in_unit
+from engine.toolbox.survival.horizon import TIME_UNITS, horizon_in_unit
 
 LANDMARK = param(
     "landmark: only subjects still followed without the event at this time are analysed",
@@ -58,7 +58,3 @@ def from_landmark(data, landmark, said, time, unit):
         "later had to live until then, and such immortal time makes that group look better than it is."
     )
     return kept, moment, warnings
-
-
-LANDMARK_HELPERS = (*HORIZON_HELPERS, from_landmark)
-"""What a tool with a landmark ships with."""

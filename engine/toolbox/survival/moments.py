@@ -115,7 +115,3 @@ def point_findings(table, group, unit, since, medians=()):
              "output": "survival_at", "row": table_row(table, group=point["group"], time=point["time"])}
         )  # fmt: skip
     return findings
-
-
-MOMENT_HELPERS = (asked_moments, survival_points, points_finding, point_findings)
-"""What a tool ships with that reports survival at moments."""

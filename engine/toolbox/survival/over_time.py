@@ -109,7 +109,3 @@ def over_time_findings(table, violated, facts, unit):
              "output": "over_time", "row": table_row(table, term=row["term"], period=row["period"])}
         )  # fmt: skip
     return findings
-
-
-OVER_TIME_HELPERS = (split_records, cut_of_events, ratios_over_time, over_time_findings)
-"""What a Cox model ships with to say how a hazard ratio changes."""

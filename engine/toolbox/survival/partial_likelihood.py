@@ -136,7 +136,3 @@ def interval_hazards_test(model, frame, strata):
     scaled = len(records) * residuals @ covariance
     statistic = (away @ scaled) ** 2 / (len(records) * np.diag(covariance) * (away**2).sum())
     return statistic, chi2.sf(statistic, 1)
-
-
-PARTIAL_HELPERS = (fit_cox, cox_residuals, cluster_covariance, interval_concordance, interval_hazards_test)
-"""What a Cox model of records ships with; its code carries them in this order."""

@@ -13,9 +13,8 @@ from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import ADJUSTED, PER, REFERENCES
-from engine.toolbox.survival.changes import CHANGE_HELPERS, split_at_change, states_at
+from engine.toolbox.survival.changes import split_at_change, states_at
 from engine.toolbox.survival.cox_model import (
-    COX_HELPERS,
     check_rank,
     check_roles,
     code_covariates,
@@ -30,16 +29,13 @@ from engine.toolbox.survival.cox_model import (
     term_finding,
     term_table,
 )
-from engine.toolbox.survival.data import SURVIVAL_HELPERS, survival_data
+from engine.toolbox.survival.data import survival_data
 from engine.toolbox.survival.horizon import unit_of_times
 from engine.toolbox.survival.intervals import span_records
-from engine.toolbox.survival.landmark import LANDMARK, LANDMARK_HELPERS, LANDMARK_UNIT, from_landmark
-from engine.toolbox.survival.over_time import OVER_TIME_HELPERS, over_time_findings, ratios_over_time
-from engine.toolbox.survival.partial_likelihood import PARTIAL_HELPERS, fit_cox
+from engine.toolbox.survival.landmark import LANDMARK, LANDMARK_UNIT, from_landmark
+from engine.toolbox.survival.over_time import over_time_findings, ratios_over_time
+from engine.toolbox.survival.partial_likelihood import fit_cox
 from engine.toolbox.tables.columns import (
-    finding_values,
-    format_number,
-    format_p,
     level_labels,
     plain_table,
     require_columns,
@@ -223,11 +219,6 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
     packages=("lifelines", "pandas", "numpy", "scipy"),
     seconds=4,
     example="Does hormone therapy lower the risk of relapse, adjusted for age and nodes?",
-    helpers=(
-        *SURVIVAL_HELPERS, format_number, format_p, finding_values, span_records, *CHANGE_HELPERS,
-        unit_of_times, *LANDMARK_HELPERS,
-        *PARTIAL_HELPERS, *COX_HELPERS, *OVER_TIME_HELPERS,
-    ),
     answers=["cox_regression"],
 )  # fmt: skip
 def cox_regression(

@@ -14,10 +14,9 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.group_tests import holm_adjust
 from engine.toolbox.statistics.groups import group_contrasts
-from engine.toolbox.survival.data import MOST_GROUPS, SURVIVAL_HELPERS, survival_curve, survival_data, survival_groups
-from engine.toolbox.survival.horizon import HORIZON_HELPERS, TIME_UNITS, UNIT_WORDS, horizon_in_unit, unit_of_times
+from engine.toolbox.survival.data import MOST_GROUPS, survival_curve, survival_data, survival_groups
+from engine.toolbox.survival.horizon import TIME_UNITS, UNIT_WORDS, horizon_in_unit, unit_of_times
 from engine.toolbox.tables.columns import (
-    GROUP_HELPERS,
     called_level,
     finding_values,
     format_number,
@@ -240,10 +239,6 @@ def draw_restricted(curves, tau, unit):
     next_steps=(
         NextStep(text="If {param:group} was not assigned at random, compare again with the known prognostic factors "
                       "(cox_regression).", needs_param="group", unless_tool="cox_regression"),
-    ),
-    helpers=(
-        *dict.fromkeys((*SURVIVAL_HELPERS, *GROUP_HELPERS)), *HORIZON_HELPERS, holm_adjust, group_contrasts,
-        restricted_mean, settle_tau, mean_contrast, all_means_finding, draw_restricted,
     ),
 )  # fmt: skip
 def restricted_mean_survival(

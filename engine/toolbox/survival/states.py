@@ -93,7 +93,3 @@ def state_rows(table, time, event, event_value, cause_column, cause_value, censo
         )
     asked = pick_level(asked, causes, where) if asked and asked not in open_levels else ""
     return data.reset_index(drop=True), causes, asked, spans + warnings + known[1] + notes
-
-
-STATE_HELPERS = (row_warnings, censored_levels, end_name, state_rows)
-"""What a tool ships with that reads how follow-up ended."""

@@ -151,9 +151,3 @@ def subdistribution_of_causes(data, causes, covariates, categorical):
             for term, b, s, h in zip(design.columns, coef, error, half, strict=True)
         ]  # fmt: skip
     return (pd.DataFrame(rows) if rows else None), warnings
-
-
-SUBDISTRIBUTION_HELPERS = (
-    censoring_survival, fine_gray_sums, fine_gray_scores, fine_gray, subdistribution_of_causes,
-)  # fmt: skip
-"""What a tool with subdistribution hazards ships with."""

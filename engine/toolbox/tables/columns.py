@@ -361,35 +361,3 @@ def label_groups(axis, names, positions=None):
     crowded = sum(len(name) for name in shown) > 55 or len(shown) > 10
     axis.set_xticks(list(range(len(shown))) if positions is None else positions)
     axis.set_xticklabels(shown, rotation=40 if crowded else 0, ha="right" if crowded else "center")
-
-
-GROUP_HELPERS = (
-    plain_table,
-    require_columns,
-    numeric_values,
-    level_labels,
-    order_levels,
-    pick_level,
-    likely_control,
-    called_level,
-    complete_rows,
-    format_p,
-    format_number,
-    left_open,
-    in_a_row,
-    which_differ,
-    ends_told,
-    several_told,
-    finding_values,
-    palette,
-    new_axes,
-    label_groups,
-)
-"""What a tool needs that reads, compares and draws groups of a column; its code carries them in this order."""
-
-
-FIGURE_HELPERS = (
-    plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
-    finding_values, palette, new_axes,
-)  # fmt: skip
-"""What a tool that draws a table ships with."""

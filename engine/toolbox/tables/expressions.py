@@ -310,8 +310,3 @@ def evaluate_expression(text, table):
     except SyntaxError:
         hint = " Use == to compare." if " = " in f" {text} " else " Put column names with spaces in `back quotes`."
         raise ValueError(f"{text!r} cannot be read as an expression.{hint}") from None
-
-
-EVALUATOR = (date_values, days_between, expression_names, of_rows, of_columns, of_text, apply_function, compare_values,
-             is_member, calculate, evaluate_node, evaluate_logic, evaluate_expression)  # fmt: skip
-"""What a tool needs that evaluates an expression."""

@@ -12,7 +12,6 @@ from engine.domain.toolspec import Points
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
-    FIGURE_HELPERS,
     complete_rows,
     drawn_rows,
     finding_values,
@@ -128,11 +127,6 @@ def colour_points(figure, axis, x, y, column, name):
     packages=("matplotlib", "pandas", "numpy"),
     seconds=2.0,
     example="Plot body mass against flipper length, coloured by species.",
-    helpers=(
-        *FIGURE_HELPERS,
-        colour_points,
-        drawn_rows,
-    ),
     answers=["scatter_plot"],
 )
 def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"):
@@ -211,8 +205,7 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
     packages=("matplotlib", "numpy", "pandas"),
     seconds=2.0,
     example="What does the distribution of body mass look like?",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, complete_rows, format_number,
-             finding_values, palette, new_axes, split_groups), answers=['distribution_plot'],
+    answers=['distribution_plot'],
 )  # fmt: skip
 def histogram(table, *, column: str, group_by: str = "", bins: int = 30):
     """Draw the distribution of a measurement."""

@@ -8,7 +8,6 @@ from engine.domain.results import Issue
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
-    FIGURE_HELPERS,
     complete_rows,
     finding_values,
     format_number,
@@ -106,13 +105,6 @@ def crossed_groups(table, value, group, second):
     packages=("matplotlib", "numpy", "pandas", "scipy"),
     seconds=2.0,
     example="Show flipper length by species as a box plot.",
-    helpers=(
-        *FIGURE_HELPERS,
-        label_groups,
-        split_groups,
-        crossed_groups,
-        table_row,
-    ),
     answers=["group_plot"],
 )
 def box_plot(table, *, value: str, group: str, color_by: str = "", kind: str = "box", unit: str = ""):
@@ -245,13 +237,6 @@ def bar_rows(table, category, value, aggregate):
     packages=("matplotlib", "numpy", "pandas", "scipy"),
     seconds=2.0,
     example="How many penguins of each species were measured?",
-    helpers=(
-        *FIGURE_HELPERS,
-        label_groups,
-        split_groups,
-        bar_rows,
-        table_row,
-    ),
     answers=["group_plot"],
 )
 def bar_plot(table, *, category: str, value: str = "", aggregate: str = "mean", unit: str = ""):

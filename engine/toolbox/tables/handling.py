@@ -19,7 +19,7 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.tables.expressions import EVALUATOR, evaluate_expression
+from engine.toolbox.tables.expressions import evaluate_expression
 
 
 @check("filter_condition_holds")
@@ -209,9 +209,7 @@ def describe_order(table, total, sort_by, order, top_n):
     packages=("pandas",),
     seconds=1.0,
     example="Keep only the female penguins heavier than 4 kg.",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, format_number, finding_values, sort_key,
-             summarise_rows, rows_in_order, condition_in_words, naming_column,
-             named_rows, describe_order, *EVALUATOR), answers=['filter_rows'],
+    answers=['filter_rows'],
 )  # fmt: skip
 def filter_rows(
     table,
@@ -296,7 +294,7 @@ def filter_rows(
     packages=("pandas", "numpy"),
     seconds=1.0,
     example="Add the ratio of bill length to bill depth.",
-    helpers=(plain_table, format_number, finding_values, *EVALUATOR), answers=['derive_column'],
+    answers=['derive_column'],
 )  # fmt: skip
 def derive_column(table, *, name: str, expression: str):
     """Add a calculated column."""

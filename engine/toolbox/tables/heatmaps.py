@@ -14,16 +14,13 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
     finding_values,
-    format_number,
     level_labels,
-    new_axes,
     numeric_values,
     order_levels,
     palette,
     plain_table,
     require_columns,
 )
-from engine.toolbox.tables.rows import table_row
 
 
 @check("heatmap_orders_complete")
@@ -244,8 +241,6 @@ def heatmap_figure(z, trees, names, strip, title, bar_label):
         NextStep(text="A tree is drawn for any data, also where there are no groups; ask how many clusters there are "
                       "and whether they are stable.", unless_tool="cluster_samples"),
     ),
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, format_number, finding_values,
-             palette, new_axes, heatmap_columns, standardise, tree_of, neighbour_share, heatmap_figure, table_row),
 )  # fmt: skip
 def clustered_heatmap(
     table,

@@ -122,8 +122,6 @@ def counted(number, noun):
     packages=("pandas",),
     seconds=1.0,
     example="Replace the old sample numbers by the new ones with the mapping table.",
-    helpers=(plain_table, require_columns, level_labels, finding_values, folded_key, mapping_columns, id_problems,
-             counted),
 )  # fmt: skip
 def map_ids(table, mapping, *, column: str, old: str = "", new: str = "", name: str = "", several: str = "all"):
     """Translate the ids of a column by a mapping table.

@@ -73,7 +73,6 @@ def multiplied_keys(first, second, shared):
     packages=("pandas",),
     seconds=1.0,
     example="Add the clinical data to the measurements by patient id.",
-    helpers=(plain_table, require_columns, level_labels, finding_values, folded_key, lonely_keys, multiplied_keys),
     answers=["join_tables"],
 )
 def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner"):
@@ -186,7 +185,6 @@ def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner")
     packages=("pandas",),
     seconds=1.0,
     example="Make a table with a row a gene and a column a tissue.",
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, finding_values),
     answers=["pivot_table"],
 )
 def pivot_table(table, *, rows: str, columns: str, values: str, aggregate: str = "mean"):

@@ -367,9 +367,6 @@ def changes_finding(changes, names):
             unless_tool="mixed_model",
         ),
     ),
-    helpers=(plain_table, require_columns, numeric_values, level_labels, order_levels, likely_control, complete_rows,
-             format_number, finding_values, palette, new_axes, label_groups, calendar_order, line_places, long_points,
-             wide_points, shared_name, mean_row, change_row, line_figure, change_finding, changes_finding, table_row),
 )  # fmt: skip
 def line_plot(
     table,

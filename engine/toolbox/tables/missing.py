@@ -389,10 +389,6 @@ def presence(table, gaps, visits, subject, occasion):
     packages=("scipy", "numpy", "pandas", "matplotlib"),
     seconds=3.0,
     example="Which columns have gaps, and does the gap in albumin go with age?",
-    helpers=(plain_table, require_columns, level_labels, order_levels, format_p, format_number, finding_values, palette,
-             new_axes, missing_cells, pattern_rows, pair_rows, gap_association, association_rows, little_test,
-             dropout_rows, numbered_columns, missing_figure, association_text, no_association_text,
-             presence, table_row),
 )  # fmt: skip
 def missing_values(
     table,

@@ -405,10 +405,6 @@ def odd_figure(frame, labels, odd, limits, names):
         NextStep(text="Look the named rows up in the notebook; leave out only what is shown to be an error, and run "
                       "the analysis with and without the rest."),
     ),
-    helpers=(plain_table, require_columns, level_labels, order_levels, format_number, finding_values, palette, new_axes,
-             read_numbers, impossible_values, skewed_to_high, robust_limits, unit_hint, column_oddities,
-             ordinary_distance, row_oddities, row_names,
-             odd_figure),
 )  # fmt: skip
 def find_outliers(
     table,

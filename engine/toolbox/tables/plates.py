@@ -47,7 +47,6 @@ def holds_medium(names):
     packages=("pandas",),
     seconds=1.0,
     example="Put the plate and its layout together.",
-    helpers=(plain_table, require_columns, level_labels, format_number, finding_values, holds_medium),
 )
 def unfold_plate(plate, layout, *, well: str, value: str = "reading"):
     """Put readings of wells and their layout together."""

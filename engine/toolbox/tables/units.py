@@ -368,8 +368,6 @@ def with_converted(table, column, to_unit, from_unit, molar_mass, bushel_lb, dec
     packages=("pint", "pandas", "numpy"),
     seconds=1.0,
     example="Convert body weight from pounds to kilograms.",
-    helpers=(plain_table, require_columns, numeric_values, format_number, finding_values, unit_registry, unit_symbols,
-             plain_unit, read_unit, conversion, unit_in_name, metric_unit, with_converted),
 )  # fmt: skip
 def convert_units(
     table,

@@ -20,7 +20,7 @@ NAME_COLUMNS = 4
 _EMPTY = frozenset(["", "na", "nan", "n/a", "null", "none"])
 
 
-class _Rows(NamedTuple):
+class _RowsOfOne(NamedTuple):
     file: str
     column: str
     rows: list[dict[str, str]]
@@ -52,13 +52,13 @@ class RowsOfData:
             text += "it is part of the answer."
         return Finding(id=f"f{number}", node="", text=text)
 
-    def _found(self, name: str) -> _Rows | None:
+    def _found(self, name: str) -> _RowsOfOne | None:
         for dataset in self.plan.datasets:
             if self.artifacts.has(dataset.sha256) and (found := self._in(dataset.sha256, dataset.name, name)):
                 return found
         return None
 
-    def _in(self, sha256: str, file: str, name: str) -> _Rows | None:
+    def _in(self, sha256: str, file: str, name: str) -> _RowsOfOne | None:
         """Return the rows that have a name in one of the first columns of a file, which names no group of most rows."""
         try:
             text = self.artifacts.path(sha256).read_text(encoding="utf-8-sig")
@@ -73,7 +73,7 @@ class RowsOfData:
         for column in [*rows[0]][:NAME_COLUMNS]:
             own = [row for row in rows if (row[column] or "").strip().casefold() == name.casefold()]
             if own and len({row[column] for row in rows}) * 4 > len(rows):
-                return _Rows(file, column, own)
+                return _RowsOfOne(file, column, own)
         return None
 
     def _taken(self, row: Mapping[str, str]) -> Iterator[tuple[TaskNode, str]]:
@@ -83,7 +83,7 @@ class RowsOfData:
                 if param.kind in ("column", "columns"):
                     yield from ((node, name) for name in texts_of(node.params.get(param.name)) if name in row)
 
-    def _left_out(self, found: _Rows) -> Iterator[str]:
+    def _left_out(self, found: _RowsOfOne) -> Iterator[str]:
         """Yield the steps that keep rows by a condition and whose tables have the name no more."""
         wanted = (found.rows[0][found.column] or "").strip().casefold()
         for node in self.plan.nodes:
@@ -94,7 +94,7 @@ class RowsOfData:
                     if not any((row[found.column] or "").strip().casefold() == wanted for row in kept):
                         yield f"the step {node.name!r} left it out, which keeps the rows where {condition}"
 
-    def _lacking(self, found: _Rows) -> Iterator[str]:
+    def _lacking(self, found: _RowsOfOne) -> Iterator[str]:
         """Yield the columns without a value in its rows, with the step that takes them."""
         told: set[str] = set()
         for node, column in self._taken(found.rows[0]):
