@@ -44,3 +44,42 @@ def test_survival_is_adjusted_for_what_the_question_holds_constant(mice, questio
 def test_without_anything_held_the_curves_are_compared(mice):
     plan = Planner(builtin_tools()).plan("did KX30 mice live longer than vehicle?", mice).plan
     assert [choice.id for choice in plan.analysis] == ["log_rank"]
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory):
+    rng, n = np.random.default_rng(1), 60
+    path = tmp_path_factory.mktemp("held") / "trial.csv"
+    pd.DataFrame(
+        {"pid": range(n), "arm": ["control", "drug"] * 30, "age": rng.integers(30, 80, n), "sex": rng.choice(["m", "f"], n),
+         "pain": rng.normal(5, 1, n).round(1), "days": rng.integers(5, 300, n), "died": rng.integers(0, 2, n)}
+    ).to_csv(path, index=False)  # fmt: skip
+    return profile_files([path])
+
+
+@pytest.mark.parametrize(
+    ("question", "held"),
+    [
+        ("is pain lower with the drug, control for age", ["age"]),
+        ("pain by arm controlling for age", ["age"]),
+        ("pain drug vs control, controlled for sex", ["sex"]),
+        ("pain in drug against control, corrected for age and sex", ["age", "sex"]),
+        ("is pain lower in the drug arm accounting for age?", ["age"]),
+    ],
+)
+def test_to_control_for_something_is_no_control_group(trial, question: str, held: list[str]):
+    plan = Planner(builtin_tools()).plan(question, trial).plan
+    (node,) = [node for node in plan.nodes if node.tool == "linear_regression"]
+    assert (node.params["outcome"], node.params["predictors"]) == ("pain", ["arm", *held])
+    assert node.params["adjusted"] == held
+    assert not plan.open_questions
+
+
+@pytest.mark.parametrize(
+    "question", ["compare pain between drug and control for women", "is pain lower in drug than in control for women"]
+)
+def test_a_control_group_stays_one(trial, question: str):
+    plan = Planner(builtin_tools()).plan(question, trial).plan
+    (node,) = [node for node in plan.nodes if node.tool == "compare_groups"]
+    assert (node.params["treated"], node.params["control"]) == ("drug", "control")
+    assert any(n.params.get("condition") == "`sex` in ['f']" for n in plan.nodes)

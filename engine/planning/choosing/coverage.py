@@ -48,7 +48,7 @@ def unexplained(
     for bound in bounds:
         spec = bound.spec
         known |= {token.stem for text in (spec.title, spec.description, *spec.keywords) for token in tokens(text)}
-    left, explained = list[int](), _in_other_words(reading) | _done_next(reading)
+    left, explained = list[int](), _in_other_words(reading) | _done_next(reading) | _held_verbs(reading)
     if any(bound.sheet is not None and {*bound.columns()} & {*bound.sheet.structure.times} for bound in bounds):
         explained |= {
             at for at, word in enumerate(reading.words) if time_unit(word.text)
@@ -178,6 +178,12 @@ _HELD = re.compile(
     r"\b(?:adjust\w*|controll?\w*|correct\w*|account\w*|allow\w*)\s+(?:\w+\s+)?for\b[^.;?!(]*|\btaking\s+[^.;?!(]*\s+into account\b",
     re.IGNORECASE,
 )
+
+
+def _held_verbs(reading: Reading) -> set[int]:
+    """Return the verbs that say that something is held constant: `control for age`."""
+    starts = {match.start() for match in _HELD.finditer(reading.question)}
+    return {at for at, word in enumerate(reading.words) if word.start in starts}
 
 
 def not_held(reading: Reading, left: list[int]) -> list[str]:

@@ -7,6 +7,7 @@ its family that fit. There is no default; an analysis that no tool carries out y
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -77,6 +78,8 @@ class SignWeights:
 
 
 WEIGHTS = SignWeights()
+_HOLDS = re.compile(r"\b(?:adjust|control|correct|account|allow)\w* (?:(?:it|this|that|also) )?for\b", re.IGNORECASE)
+"""To control or correct for something is to adjust for it, as methods that can do so are called."""
 UNHEARD = 1e-5
 
 
@@ -172,7 +175,9 @@ def weighed(
         item.left = _contrasts_left(item, reading) + _held_left(item, reading) + _shares_left(item, reading)
     fits = {item.analysis.id: max(-1.5, min(1.5, _fit(item, reading, data, tools))) for item in found}
     given = {item.analysis.id: _heirs(item, analyses, within, aside) for item in found}
-    named = methods_named(tools, reading.question)
+    # What only holds constant goes on with what was asked before, by whatever method that was.
+    free = any(reading.parts.get(name) != {"adjust"} for name in reading.named())
+    named = methods_named(tools, _HOLDS.sub("adjusted for", reading.question) if free else reading.question)
     sure = sum(reading.strength(name) >= SURE for name in reading.named())
     scores: dict[str, float] = {}
     for item in found:

@@ -40,7 +40,25 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         literal = [m._replace(level=level) for level in levels for m in literally(words, level, text, column.name)]
         longest = [m for m in literal if not any(_inside(m, other) for other in literal)]
         found = [m for m in found if not any(m.first <= o.last and o.first <= m.last for o in longest)] + longest
-    return [m for m in found if not _only_initials(m, words)]
+    return [m for m in found if not _only_initials(m, words) and not _held(m, words, found)]
+
+
+def _held(mention: ColumnMention, words: Sequence[Token], others: Sequence[ColumnMention]) -> bool:
+    """Say whether a word asks for something to be held constant: `control for age` beside a group called control."""
+    verb = words[mention.first].text
+    after = [word.text for word in words[mention.last + 1 : mention.last + 3]]
+    if mention.width > 1 or not verb.startswith("control") or after[:1] != ["for"] or after[1:] == ["each"]:
+        return False
+    if verb in ("controlling", "controlled"):
+        return True
+    before = words[mention.first - 1].text if mention.first else ""
+    listed = any(
+        m.column == mention.column and m.last == mention.first - 2 for m in others
+    )  # `drug and control for men`
+    return before not in _A_CONTROL and not (before in ("and", "or") and listed)
+
+
+_A_CONTROL = frozenset("the a our their than vs versus against to in of with from between".split())
 
 
 def _only_initials(mention: ColumnMention, words: Sequence[Token]) -> bool:
