@@ -40,7 +40,10 @@ def examine(name: str, source: TableSource) -> TableFound:
         raise UnusableFile(message)
     table.head = head_of(frame)
     table.rows, table.columns = source.rows, frame.shape[1]
+    before = [*table.warnings]
     annotation = find_matrix(table, frame)
+    if annotation is not None and _watched(table, frame):
+        annotation, table.warnings = None, before
     if annotation is not None:
         _use_matrix(table, annotation, frame, cleaned.mixed)
     else:
@@ -230,6 +233,16 @@ def _header_warnings(table: TableFound) -> None:
         )
 
 
+def _watched(table: TableFound, frame: Frame) -> bool:
+    """Say whether what could be a matrix is of subjects watched until an event: weights of mice beside their death."""
+    doubtful = table.types[0].confidence < 0.7 and frame.shape[1] <= MOST_RECORDED
+    return doubtful and bool(look(frame)[1].survival)
+
+
+MOST_RECORDED = 30
+"""A doubtful matrix of so many columns at most may as well be a table of records."""
+
+
 def _use_matrix(table: TableFound, annotation: list[str], frame: Frame, mixed: list[str]) -> None:
     lost = [column for column in annotation if column in mixed]
     if lost:
@@ -240,16 +253,12 @@ def _use_matrix(table: TableFound, annotation: list[str], frame: Frame, mixed: l
             "cells that are no numbers; repair the cells if these are samples."
         )
     best = table.types[0]
-    doubtful = best.confidence < 0.7 and frame.shape[1] <= 30  # may as well be a table of records
+    doubtful = best.confidence < 0.7 and frame.shape[1] <= MOST_RECORDED
     other = frame if doubtful else frame[annotation[:MAX_COLUMNS]]
     table.column_profiles, table.structure = look(other)
     as_sheet = KINDS[DataType.SAMPLE_SHEET].in_table
     if best.read.get("transpose") and as_sheet is not None:  # what stands beside the samples describes them
         table.types += as_sheet(table, frame[[c for c in frame.columns[:1] if c not in annotation] + annotation])
-    if doubtful and (
-        timed := KINDS[DataType.SURVIVAL_TABLE].in_table
-    ):  # weights of mice that were watched until they died
-        table.types = sorted([*timed(table, other), *table.types], key=lambda guess: -guess.confidence)
     table.types.append(TypeGuess(type=DataType.TABLE, confidence=0.3, read=table.read))
 
 
