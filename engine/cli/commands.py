@@ -175,7 +175,8 @@ def _failed_before_running(record: Any) -> int:
         exit_code = 4 if record.status in ("interrupted", "cancelled") else 1 if record.error_code in _OURS else 2
 
     advice = f"`biodesk resume {record.run_id}` goes on." if record.status == "interrupted" else record.advice
-    raise Failed(record.error or f"The run is {record.status}.", advice=advice, details={"run_id": record.run_id})
+    details = {"run_id": record.run_id, "ways_on": [way.model_dump() for way in record.ways_on]}
+    raise Failed(record.error or f"The run is {record.status}.", advice=advice, details=details)
 
 
 def _check_out(out: str | None) -> None:

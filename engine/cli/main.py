@@ -328,4 +328,8 @@ def _report(err: EngineError, *, as_json: bool) -> int:
         say(" ".join(part for part in (message, advice) if part), to=sys.stderr)
         for issue in err.details.get("issues", [])[1:]:
             say(f"- {issue['message']}", to=sys.stderr)
+        if ways := err.details.get("ways_on"):
+            from engine.cli.show_plan import ways_told
+
+            say("\n".join(ways_told(ways)), to=sys.stderr)
     return err.exit_code

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from engine.domain.plan import WayOn
+
 _WIDTH = 100
 
 
@@ -46,6 +48,24 @@ def plan_text(plan: Any, goals: Sequence[Any] = (), estimate: Any = None) -> str
         lines += [f"  --as {other.id}  {other.says}" for other in plan.alternatives]
     lines += ["", *textwrap.wrap(estimate.says, _WIDTH)] if estimate is not None else []
     return "\n".join(lines)
+
+
+def ways_told(ways: list[dict[str, Any]]) -> list[str]:
+    """Return how a question that was refused can be asked again, a line each: as what, or with which columns."""
+    lines: list[str] = []
+    for way in map(WayOn.model_validate, ways[:_MOST_WAYS]):
+        if way.said:
+            roles = [f"--column {names[0]}={role}" for role, names in way.said.items() if names]
+            lines.append(f"  {way.says.rstrip('.')}. For example: {' '.join(roles)}")
+        elif way.columns:
+            lines.append(f"  {way.says}: {', '.join(way.columns[:_MOST_COLUMNS])}? Name it in the question.")
+        else:
+            lines.append(f"  --as {way.analysis}  {way.says}")
+    return ["It could be asked again so:", *lines] if lines else []
+
+
+_MOST_WAYS = 3
+_MOST_COLUMNS = 8
 
 
 def _understood(plan: Any) -> list[str]:

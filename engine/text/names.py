@@ -21,9 +21,16 @@ def name_pieces(name: str) -> list[str]:
     return re.findall(r"[^\W_]+", plain(name))
 
 
+_GROUPED = re.compile(
+    r"(?<![^\W_])(age|bmi|dose|size|risk|weight|height|length)(?=(?:grps?|groups?|cat|class|band|bin)(?![^\W_]))",
+    re.IGNORECASE,
+)
+"""What is written in one with its being cut into groups: `agegrp`."""
+
+
 def name_parts(name: str) -> list[str]:
     """Return the lower-case parts of a column's name or a level: cut at signs, digits and changes of case."""
-    spaced = _CAMEL.sub(" ", name)
+    spaced = _CAMEL.sub(" ", _GROUPED.sub(r"\1 ", name))
     return [NUMBER_WORDS.get(word, word) for word in (plain(piece) for piece in PIECE.findall(spaced))]
 
 

@@ -222,3 +222,15 @@ def test_route_says_which_strategy_and_why_and_opens_no_workspace(call):
     assert {"confidence", "reasons", "complexity", "estimated_steps", "domains"} <= route.keys()
     assert call("route", "what does TP53 bind")[1].startswith("react  (confidence ")
     assert call("route", "??", "--json")[0] == 2
+
+
+def test_a_refusal_names_what_could_be_asked(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("BIODESK_WARM_WORKERS", "false")
+    monkeypatch.setenv("BIODESK_EMBEDDING_MODEL", "none")
+    rows = "\n".join(f"T{at},{'abc'[at % 3]},{10 + at},{'no' if at % 4 else 'si'}" for at in range(40))
+    (tmp_path / "fish.csv").write_text("tag,zone,size_cm,recapt\n" + rows)
+    words = ["plan", "does survival differ by zone", "--data", tmp_path / "fish.csv", "--workspace", tmp_path / "ws"]
+    assert main([*map(str, words)]) == 2
+    told = capsys.readouterr().err
+    assert "It could be asked again so:" in told
+    assert "--column size_cm=time --column recapt=event" in told

@@ -315,3 +315,17 @@ def test_rows_of_a_plate_are_its_wells(tmp_path):
     assert condition == f"`well` not in {[well for well in wells if well[0] in 'AH']!r}"
     with pytest.raises(PlanError, match="leave out row K"):
         Planner(builtin_tools()).plan("does RLU differ between the lines? leave out row K", profiles)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "leave plot B out, it was flooded; does leaf area differ between copper and sulphur?",
+        "does leaf area differ between copper and sulphur? please take plot B out",
+    ],
+)
+def test_what_stands_between_leave_and_out_is_left_out(planner, folder, question):
+    plan = planner.plan(question, profile_files([folder / "trees.csv"])).plan
+    kept = [str(node.params["condition"]) for node in plan.nodes if node.tool == "filter_rows"]
+    assert kept
+    assert all("`plot` not in ['B']" in condition for condition in kept)

@@ -10,6 +10,7 @@ from engine.planning.naming.lexicon import in_terms, synonyms
 from engine.planning.naming.overlaps import find
 from engine.planning.reading.read import read, within
 from engine.planning.reading.requests import cuts
+from engine.text.names import name_parts
 
 
 def number(name, **facts):
@@ -153,3 +154,12 @@ def test_then_after_a_comparative_is_than():
     assert len(reading.requests) == 2
     (contrast,) = reading.contrasts
     assert contrast.explicit
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("agegrp", ["age", "grp"]), ("ageband", ["age", "band"]), ("BMIcat", ["bmi", "cat"]), ("agegrp_2", ["age", "grp", "2"]),
+     ("average", ["average"]), ("subgroup", ["subgroup"]), ("husband", ["husband"])],
+)  # fmt: skip
+def test_a_number_cut_into_groups_is_named_by_both(name: str, parts: list[str]):
+    assert name_parts(name) == parts

@@ -333,3 +333,37 @@ def test_a_column_and_its_level_said_as_a_condition_keep_rows(tmp_path, clause):
     conditions = [node.params.get("condition") for node in plan.nodes]
     assert "`Species (lat.)` in ['Carabus auratus']" in conditions
     assert not any("Species (lat.)" in texts_of(value) for node in plan.nodes for value in node.params.values())
+
+
+def conditions(question: str, folder, table: pd.DataFrame) -> tuple[list[str], dict]:
+    table.to_csv(folder / "t.csv", index=False)
+    plan = Planner(builtin_tools()).plan(question, profile_files([folder / "t.csv"])).plan
+    kept = [str(node.params["condition"]) for node in plan.nodes if node.tool == "filter_rows"]
+    return kept, max(plan.nodes, key=lambda node: node.priority).params
+
+
+def ward() -> pd.DataFrame:
+    rng, n = np.random.default_rng(1), 80
+    return pd.DataFrame(
+        {"pid": range(n), "arm": ["old", "drug"] * 40, "age": rng.integers(30, 80, n), "sex": rng.choice(["m", "f"], n),
+         "hour": np.repeat([6, 24], 40), "pain": rng.normal(5, 1, n).round(1)}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("does pain depend on age in the women", ["`sex` in ['f']"]),
+        ("does pain depend on age in women?", ["`sex` in ['f']"]),
+        ("does pain depend on age and sex", []),
+        ("is pain lower in the women", []),
+        ("is pain lower with the drug at 24 h", ["`hour` in [24]"]),
+    ],
+)
+def test_a_relation_is_asked_of_those_it_is_asked_among(tmp_path, question: str, kept: list[str]):
+    found, params = conditions(question, tmp_path, ward())
+    assert found == kept
+    if not kept and "age" not in question:
+        assert params["group"] == "sex"
+    if "24" in question:
+        assert (params["group"], params["treated"]) == ("arm", "drug")

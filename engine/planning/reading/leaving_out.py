@@ -47,7 +47,7 @@ WITH_AND = r"\bwith\s*(?:,|and|or|&|/|vs\.?|versus|than|against)\s*"
 """`with and without KX11` sets both against each other."""
 _AROUND = re.compile(
     rf"\b(?:leav(?:e|ing)|tak(?:e|ing)|throw(?:ing)?|keep(?:ing)?|kick(?:ing)?)\s+(?:(?:all|any|the|those)\s+)*"
-    rf"(?P<l>{LEVELS}){_NOUN}\s+out\b",
+    rf"(?:<c\d+>\s*(?:(?:no|nr|number)\.?\s*)?)?(?P<l>{LEVELS}){_NOUN}\s+out\b",
     re.IGNORECASE,
 )
 _AFTER = re.compile(rf"(?P<l>{LEVELS}){_NOUN}{_DONE}", re.IGNORECASE)

@@ -25,7 +25,15 @@ from engine.planning.reading.named_rows import named_rows
 from engine.planning.reading.reading import Contrast, Part, Reading, Request
 from engine.planning.reading.remarks import beside_remarks, named_by_remarks
 from engine.planning.reading.requests import PAIRED, requests_of
-from engine.planning.reading.rows import claimed_of_one, compared_alone, different_in, more_in, restrictions
+from engine.planning.reading.rows import (
+    among_whom,
+    at_one_moment,
+    claimed_of_one,
+    compared_alone,
+    different_in,
+    more_in,
+    restrictions,
+)
 from engine.planning.reading.terms import (
     PHRASE,
     is_phrase,
@@ -149,6 +157,11 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     differs = different_in(question, words, mentions, reading.parts, by_name)
     more = more_in(question, words, mentions) | differs
     kept = [r._replace(sure=r.sure or bool(differs - {r.column})) for r in kept]  # `different in KO in males`
+    among = (
+        {r.column for r in kept if among_whom(r, coded, reading.parts)} - more - {c.column for c in reading.contrasts}
+    )
+    among |= at_one_moment(kept, coded, {name for sheet in data.sheets for name in sheet.structure.times})
+    kept = [r._replace(sure=r.sure or r.column in among) for r in kept]
     for column in more:
         reading.parts.setdefault(column, set()).add("cause")
     reading.restrictions = [

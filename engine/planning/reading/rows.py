@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from engine.domain.profile import ColumnProfile
@@ -166,6 +166,40 @@ def different_in(
     return said if len(said) == len(levels) == 1 and measured and beside == measured | adjusted | rows else set()
 
 
+_AMONG = re.compile(r"\b(?:in|among|within)\s+(?:(?:the|all|our|those)\s+)*$", re.IGNORECASE)
+
+
+def among_whom(item: Restriction, coded: Coded, parts: Mapping[str, set[Part]]) -> bool:
+    """Say whether a relation of two columns is asked of the rows of one level: `does pain depend on age in the women`."""
+    said = [m for m in coded.mentions if m.column == item.column]
+    if (
+        item.op != "in"
+        or len(item.values) != 1
+        or any(m.level not in item.values for m in said)
+        or item.column in parts
+    ):
+        return False
+    others = [own for name, own in parts.items() if name != item.column]
+    related = any("outcome" in own for own in others) and any(own & {"cause", "over"} for own in others)
+    return related and bool(_AMONG.search(coded.question[: coded.words[item.first].start]))
+
+
+def at_one_moment(found: Sequence[Restriction], coded: Coded, times: Collection[str]) -> set[str]:
+    """Return the columns of time of which one moment is named beside one level of a group: `up with LPS at 24 h`.
+
+    What is compared then is the group, not the moment with the others.
+    """
+    single = [item for item in found if item.op == "in" and len(item.values) == 1]
+    named = {m.column: {o.level for o in coded.mentions if o.column == m.column and o.level} for m in coded.mentions}
+    moments = {
+        item.column for item in single
+        if item.column in times and len(named[item.column]) == 1
+        and _AT.search(coded.question[: coded.words[item.first].start])
+    }  # fmt: skip
+    return moments if any(item.column not in times for item in single) else set()
+
+
+_AT = re.compile(r"\bat\s+(?:the\s+|about\s+)?$", re.IGNORECASE)
 _MEASURED = ("number", "count", "share")
 """Scales of what is measured: no groups."""
 
