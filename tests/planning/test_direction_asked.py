@@ -19,6 +19,8 @@ from engine.planning.naming.numbers import direction
         ("up- and downregulated", ""),
         ("set up the table by group", ""),
         ("break down the genes by group", ""),
+        ("which genes go up after the knock down", "up"),
+        ("which proteins are down in the knock-down", "down"),
     ],
 )
 def test_one_direction_is_meant_only_where_the_other_is_not_asked_too(question: str, asked: str):

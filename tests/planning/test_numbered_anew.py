@@ -63,3 +63,14 @@ def test_what_differs_between_the_arms_within_a_number_speaks_for_several(rats, 
     plan, model = planned(rats.drop(columns="sex"), GROWS, tmp_path)
     assert not plan.open_questions
     assert model.params["subject"] == "arm / rat"
+
+
+def test_units_of_one_group_each_are_clusters_and_no_second_cause(tmp_path):
+    rng, rows = np.random.default_rng(4), []
+    for at, genotype in enumerate(["wt"] * 4 + ["ko"] * 4):
+        rows += [(f"{genotype}_{at}", genotype, cell, rng.poisson(6 + 7 * (genotype == "ko"))) for cell in range(1, 31)]
+    pd.DataFrame(rows, columns=["coverslip", "genotype", "cell", "foci"]).to_csv(tmp_path / "foci.csv", index=False)
+    question = "are there more foci per cell in the ko than wt? 4 coverslips each"
+    plan = Planner(builtin_tools()).plan(question, profile_files([tmp_path / "foci.csv"])).plan
+    (node,) = [node for node in plan.nodes if node.tool == "count_regression"]
+    assert (node.params["predictors"], node.params["cluster"]) == (["genotype"], "coverslip")

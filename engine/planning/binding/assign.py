@@ -276,6 +276,8 @@ class Assignment:
             # Where none is named all predict: one vague word leaves out no other, several make a list.
             return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
         subjects = {item.subject for item in self.sheet.structure.repeated}
+        if param.role == "predictors" and self._is_of_a_cause(name):
+            return True  # coverslips of one genotype each cannot stand beside it
         if param.role == "group" and name in subjects and column and column.distinct > FEW:
             return True  # whose rows belong together is no group to compare
         explains = self._explains(param)
@@ -288,6 +290,11 @@ class Assignment:
         if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained
         return self._is_whom(param, name)
+
+    def _is_of_a_cause(self, name: str) -> bool:
+        """Say whether a column names subjects of which each is of one level of another column that is named."""
+        of = {other for item in self.sheet.structure.repeated if item.subject == name for other in item.between}
+        return bool(of & ({*self.reading.columns()} - {name}))
 
     def _is_whom(self, param: ParamSpec, name: str) -> bool:
         """Say whether a column only says which rows are meant, where a part would make more of it."""

@@ -132,10 +132,15 @@ def _number(text: str) -> float:
 
 def direction(question: str) -> str:
     """Return `up` or `down` where the question asks for changes of one direction only, else ""."""
+    question = _NO_CHANGE.sub(" ", question)
     up, down = (bool(pattern.search(question)) or bool(_BOTH.search(question)) for pattern in (_UP, _DOWN))
     return "up" if up and not down else "down" if down and not up else ""
 
 
+_NO_CHANGE = re.compile(
+    r"\b(?:knock\w*|br[eo]ak\w*|step\w*|cool\w*|slow\w*|shut\w*|set|follow\w*|warm\w*)[\s-]?(?:up|down)\w*",
+    re.IGNORECASE,
+)
 _BOTH = re.compile(r"\bup\b.{0,25}\bdown|\bdown\b.{0,25}\bup\b", re.IGNORECASE)
 
 

@@ -78,6 +78,9 @@ def kept_rows(condition: str, known: Mapping[str, Mapping[str, str]] | None = No
         known: column -> level -> what it stands for.
     """
     text = re.sub(r"count_of\(`([^`]+)` in (\[[^]]*\]), `([^`]+)`\) (== 0|> 0)", _whole, condition)
+    text = re.sub(
+        r"\((`[^`]+` not in \[[^\]]*\]) or is_missing\(`[^`]+`\)\)", r"\1", text
+    )  # an empty remark says nothing
     text = re.sub(r"is_missing\(`([^`]+)`\)", r"\1 is empty", text)
     text = re.sub(r"`([^`]+)`", r"\1", text)
     text = re.sub(r" not in \[([^]]*)\]", lambda m: f" is not {_either(m[1])}", text)

@@ -128,6 +128,7 @@ def condition_in_words(condition):
 
     of_subjects = r"count_of\((`[^`]+` in \[[^]]*\]), `([^`]+)`\) (?:(== 0)|> 0)"
     condition = re.sub(of_subjects, lambda m: f"{'no' if m[3] else 'a'} row of the {m[2]} has {m[1]}", condition)
+    condition = re.sub(r"\((`[^`]+` not in \[[^\]]*\]) or is_missing\(`[^`]+`\)\)", r"\1", condition)
     text = re.sub(r"is_missing\(`([^`]+)`\)", r"\1 is empty", condition)
     text = re.sub(r"`([^`]+)`", r"\1", text)
     text = re.sub(r" not in \[([^]]*)\]", lambda match: f" is not {either(match)}", text)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from engine.data.catalogue import read_data
 from engine.domain.findings import Finding
-from engine.domain.plan import TaskDag, TaskNode, texts_of
+from engine.domain.plan import Dataset, TaskDag, TaskNode, texts_of
 from engine.domain.results import NodeResult
+from engine.planning.telling.kept import kept_rows
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.compose import is_table
 from engine.strategies.react.answer.stored_tables import ROWS_READ, rows_of
@@ -54,26 +55,27 @@ class RowsOfData:
 
     def _found(self, name: str) -> _RowsOfOne | None:
         for dataset in self.plan.datasets:
-            if self.artifacts.has(dataset.sha256) and (found := self._in(dataset.sha256, dataset.name, name)):
+            if self.artifacts.has(dataset.sha256) and (found := self._in(dataset, name)):
                 return found
         return None
 
-    def _in(self, sha256: str, file: str, name: str) -> _RowsOfOne | None:
+    def _in(self, dataset: Dataset, name: str) -> _RowsOfOne | None:
         """Return the rows that have a name in one of the first columns of a file, which names no group of most rows."""
         try:
-            text = self.artifacts.path(sha256).read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError):
+            table = read_data(self.artifacts.path(dataset.sha256), dataset.type, **dataset.read)
+        except (OSError, ValueError, TypeError, KeyError):
             return None
-        lines = text.splitlines()[:ROWS_READ]
-        head = lines[0] if lines else ""
-        parted = max(",;\t", key=head.count)
-        rows = [*csv.DictReader(lines, delimiter=parted)] if parted in head else []
+        texts = table.head(ROWS_READ).astype(object) if hasattr(table, "columns") else None
+        rows = [] if texts is None else [
+            {str(name): "" if cell != cell or cell is None else str(cell) for name, cell in row.items()}
+            for row in texts.to_dict("records")
+        ]  # fmt: skip
         if not any(self._taken(rows[0])) if rows else True:
             return None
         for column in [*rows[0]][:NAME_COLUMNS]:
             own = [row for row in rows if (row[column] or "").strip().casefold() == name.casefold()]
             if own and len({row[column] for row in rows}) * 4 > len(rows):
-                return _RowsOfOne(file, column, own)
+                return _RowsOfOne(dataset.name, column, own)
         return None
 
     def _taken(self, row: Mapping[str, str]) -> Iterator[tuple[TaskNode, str]]:
@@ -92,7 +94,8 @@ class RowsOfData:
                 if is_table(artifact) and found.column in artifact.columns and self.artifacts.has(artifact.sha256):
                     kept = rows_of(self.artifacts.path(artifact.sha256))
                     if not any((row[found.column] or "").strip().casefold() == wanted for row in kept):
-                        yield f"the step {node.name!r} left it out, which keeps the rows where {condition}"
+                        where = kept_rows(str(condition))
+                        yield f"the step {node.name!r} left it out, which keeps the rows where {where}"
 
     def _lacking(self, found: _RowsOfOne) -> Iterator[str]:
         """Yield the columns without a value in its rows, with the step that takes them."""
