@@ -325,11 +325,10 @@ def _report(err: EngineError, *, as_json: bool) -> int:
         error = {"code": err.code, "message": message, "advice": advice, "details": err.details}
         say(json_text({"error": error}))
     else:
-        say(" ".join(part for part in (message, advice) if part), to=sys.stderr)
+        from engine.cli.show_plan import ways_told
+
+        ways = ways_told(err.details.get("ways_on", []))
+        say(" ".join(part for part in (message, advice, ways) if part), to=sys.stderr)
         for issue in err.details.get("issues", [])[1:]:
             say(f"- {issue['message']}", to=sys.stderr)
-        if ways := err.details.get("ways_on"):
-            from engine.cli.show_plan import ways_told
-
-            say("\n".join(ways_told(ways)), to=sys.stderr)
     return err.exit_code

@@ -50,18 +50,18 @@ def plan_text(plan: Any, goals: Sequence[Any] = (), estimate: Any = None) -> str
     return "\n".join(lines)
 
 
-def ways_told(ways: list[dict[str, Any]]) -> list[str]:
-    """Return how a question that was refused can be asked again, a line each: as what, or with which columns."""
-    lines: list[str] = []
+def ways_told(ways: list[dict[str, Any]]) -> str:
+    """Return in a sentence how a question that was refused can be asked again: as what, or with which columns."""
+    told: list[str] = []
     for way in map(WayOn.model_validate, ways[:_MOST_WAYS]):
+        what = way.says.partition(": ")[0].rstrip(".")
         if way.said:
-            roles = [f"--column {names[0]}={role}" for role, names in way.said.items() if names]
-            lines.append(f"  {way.says.rstrip('.')}. For example: {' '.join(roles)}")
+            told.append(" ".join(f"--column {names[0]}={role}" for role, names in way.said.items() if names))
         elif way.columns:
-            lines.append(f"  {way.says}: {', '.join(way.columns[:_MOST_COLUMNS])}? Name it in the question.")
+            told.append(f"{what}: name one of {', '.join(way.columns[:_MOST_COLUMNS])}")
         else:
-            lines.append(f"  --as {way.analysis}  {way.says}")
-    return ["It could be asked again so:", *lines] if lines else []
+            told.append(f"--as {way.analysis} ({what})")
+    return f"Ways on: {'; '.join(told)}." if told else ""
 
 
 _MOST_WAYS = 3

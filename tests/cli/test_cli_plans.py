@@ -232,5 +232,5 @@ def test_a_refusal_names_what_could_be_asked(tmp_path, capsys, monkeypatch):
     words = ["plan", "does survival differ by zone", "--data", tmp_path / "fish.csv", "--workspace", tmp_path / "ws"]
     assert main([*map(str, words)]) == 2
     told = capsys.readouterr().err
-    assert "It could be asked again so:" in told
+    assert "Ways on: " in told
     assert "--column size_cm=time --column recapt=event" in told

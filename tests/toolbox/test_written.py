@@ -119,10 +119,9 @@ def test_an_unknown_tool_is_named(shelf):
 def test_a_tool_written_out_is_a_module_that_describes_itself(tmp_path):
     path = tmp_path / "halves_tool.py"
     path.write_text(as_module(made(checks=["tables_not_empty"])))
-    scope: dict = {}
     module = types.ModuleType("halves_tool")
     module.__file__ = str(path)
-    exec(compile(path.read_text(), str(path), "exec"), module.__dict__, scope)
-    spec = scope["halves"].tool_spec
+    exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+    spec = module.__dict__["halves"].tool_spec
     assert (spec.name, spec.title, spec.checks) == ("halves", "Halves", ["tables_not_empty"])
     assert "def half(value)" in spec.helper_sources[0]

@@ -14,10 +14,9 @@ from table_steps import check_issues, run_step
 
 from engine.toolbox.statistics.mixed import (
     chosen_family,
-    generalised_least_squares,
     mixed_model,
-    no_finite_rates,
 )
+from engine.toolbox.statistics.mixed_fit import generalised_least_squares, no_finite_rates
 
 # Potthoff & Roy (1964), R's nlme::Orthodont: distance (mm) at 8, 10, 12 and 14 years of 16 boys, then 11 girls.
 DISTANCES = [
