@@ -22,9 +22,8 @@ class Suggestions:
         self._made: OrderedDict[str, list[str] | None] = OrderedDict()
         self._guard = threading.Lock()
         self._errands = Errands("biodesk-suggest", patience=_PATIENCE)
-        self._after = Errands(
-            "biodesk-after", patience=_PATIENCE
-        )  # it takes long, and the next suggestions do not wait
+        # What comes after a suggestion takes long, and the next suggestions do not wait for it.
+        self._after = Errands("biodesk-after", patience=_PATIENCE)
 
     def of(self, key: str, make: Callable[[], list[str]], then: Callable[[], object] | None = None) -> list[str] | None:
         """Return what was made for a key, None while it is being made; the first who asks starts it.

@@ -19,7 +19,7 @@ from engine.data.structure.rows import look
 from engine.data.structure.scales import two_states
 from engine.data.structure.unit_columns import unit_problems
 from engine.domain.datatypes import DataType
-from engine.domain.profile import TypeGuess
+from engine.domain.profile import ColumnProfile, Structure, TypeGuess
 
 
 def examine(name: str, source: TableSource) -> TableFound:
@@ -42,10 +42,11 @@ def examine(name: str, source: TableSource) -> TableFound:
     table.rows, table.columns = source.rows, frame.shape[1]
     before = [*table.warnings]
     annotation = find_matrix(table, frame)
-    if annotation is not None and _watched(table, frame):
+    as_records = look(frame) if annotation is not None and _doubtful(table, frame) else None
+    if as_records is not None and as_records[1].survival:  # weights of mice beside their death
         annotation, table.warnings = None, before
     if annotation is not None:
-        _use_matrix(table, annotation, frame, cleaned.mixed)
+        _use_matrix(table, annotation, frame, cleaned.mixed, as_records)
     else:
         _use_records(table, frame, cleaned.units)
     _tell_cells(table, cleaned)
@@ -233,17 +234,19 @@ def _header_warnings(table: TableFound) -> None:
         )
 
 
-def _watched(table: TableFound, frame: Frame) -> bool:
-    """Say whether what could be a matrix is of subjects watched until an event: weights of mice beside their death."""
-    doubtful = table.types[0].confidence < 0.7 and frame.shape[1] <= MOST_RECORDED
-    return doubtful and bool(look(frame)[1].survival)
+def _doubtful(table: TableFound, frame: Frame) -> bool:
+    """Say whether what is taken for a matrix may as well be a table of records."""
+    return table.types[0].confidence < 0.7 and frame.shape[1] <= 30
 
 
-MOST_RECORDED = 30
-"""A doubtful matrix of so many columns at most may as well be a table of records."""
-
-
-def _use_matrix(table: TableFound, annotation: list[str], frame: Frame, mixed: list[str]) -> None:
+def _use_matrix(
+    table: TableFound,
+    annotation: list[str],
+    frame: Frame,
+    mixed: list[str],
+    as_records: tuple[list[ColumnProfile], Structure] | None,
+) -> None:
+    """Fill in what is known of a matrix: its columns `as_records` where it may be such, else what stands beside it."""
     lost = [column for column in annotation if column in mixed]
     if lost:
         # A sample that vanishes unseen changes every result; the file is doubtful until it is repaired.
@@ -253,9 +256,7 @@ def _use_matrix(table: TableFound, annotation: list[str], frame: Frame, mixed: l
             "cells that are no numbers; repair the cells if these are samples."
         )
     best = table.types[0]
-    doubtful = best.confidence < 0.7 and frame.shape[1] <= MOST_RECORDED
-    other = frame if doubtful else frame[annotation[:MAX_COLUMNS]]
-    table.column_profiles, table.structure = look(other)
+    table.column_profiles, table.structure = as_records or look(frame[annotation[:MAX_COLUMNS]])
     as_sheet = KINDS[DataType.SAMPLE_SHEET].in_table
     if best.read.get("transpose") and as_sheet is not None:  # what stands beside the samples describes them
         table.types += as_sheet(table, frame[[c for c in frame.columns[:1] if c not in annotation] + annotation])

@@ -16,6 +16,7 @@ from engine.planning.choosing.choose import model
 from engine.planning.naming.hints import DONE_NEXT, WHOM
 from engine.planning.naming.lexicon import is_term
 from engine.planning.naming.mention import FAMILY, PERSONS
+from engine.planning.reading.grammar import HOLDS
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
 from engine.text.names import name_parts
@@ -175,7 +176,7 @@ def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
 
 
 _HELD = re.compile(
-    r"\b(?:adjust\w*|controll?\w*|correct\w*|account\w*|allow\w*)\s+(?:\w+\s+)?for\b[^.;?!(]*|\btaking\s+[^.;?!(]*\s+into account\b",
+    rf"\b{HOLDS}\s+(?:\w+\s+)?for\b[^.;?!(]*|\btaking\s+[^.;?!(]*\s+into account\b",
     re.IGNORECASE,
 )
 

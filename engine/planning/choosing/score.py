@@ -22,6 +22,7 @@ from engine.planning.binding.files import leaves_files, methods_named, on_the_wa
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.choosing.forms import worded
 from engine.planning.naming.mention import SURE
+from engine.planning.reading.grammar import HOLDS
 from engine.planning.reading.masking import NO_ROLES, masked
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
@@ -78,8 +79,8 @@ class SignWeights:
 
 
 WEIGHTS = SignWeights()
-_HOLDS = re.compile(r"\b(?:adjust|control|correct|account|allow)\w* (?:(?:it|this|that|also) )?for\b", re.IGNORECASE)
-"""To control or correct for something is to adjust for it, as methods that can do so are called."""
+_HOLDS = re.compile(rf"\b{HOLDS} (?:(?:it|this|that|also) )?for\b", re.IGNORECASE)
+"""Methods that can do so are said to adjust."""
 UNHEARD = 1e-5
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from engine.data.structure.scales import date_like
@@ -251,6 +251,11 @@ def _by_number(column: ColumnProfile) -> dict[float | None, str]:
     return {as_number(level): level for level in column.levels if as_number(level) is not None}
 
 
+def _is_one_of(words: Sequence[Token], levels: Collection[str]) -> bool:
+    """Say whether two words set a column equal to a level: `where flood is y`."""
+    return len(words) > 1 and words[0].text == "is" and words[1].text in levels
+
+
 def _numbers_from(
     words: Sequence[Token], start: int, column: ColumnProfile, strength: float, text: str, heads: set[int]
 ) -> list[ColumnMention]:
@@ -275,9 +280,7 @@ def _numbers_from(
             level = f"{number:.12g}" if known else None
         if level is not None:
             found.append(ColumnMention(column.name, level, at, at, min(0.95, max(0.8, strength))))
-        elif at == start and token.text == "is" and at + 1 < len(words) and words[at + 1].text in levels:
-            pass  # `where flood is y`
-        elif token.text not in _BETWEEN:
+        elif token.text not in _BETWEEN and not (at == start and _is_one_of(words[at : at + 2], levels)):
             if found or at > start + 1:
                 break
             return []

@@ -33,9 +33,11 @@ _UNLIKE_IN = r"(?!(?:differ\w*|vary|varies|same|unlike|alike)\s+in\s+(?:(?!<)\w+
 """Of `the diets differ in length` and `length differs in the diets` only the columns' kinds say which is measured."""
 _BY = r"(?<!paired )(?<!matched )(?<!blocked )by"
 """What pairs the rows is not what they are compared by."""
+HOLDS = r"(?:adjust|correct|control|account|allow)\w*"
+"""To correct, control or account for something is to adjust for it."""
 _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:effects?|influence|impact|role|contribution) of{_GAP}{_X}{_GAP}\b(?:on|for|in){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
-    (rf"\b(?:adjust\w*|correct\w*|control\w*|account\w*|allow\w*|stratif\w*|condition\w*) (?:(?:it|this|that|also) )?(?:for|by|on|with){_GAP}{_A}", {"a": "adjust"}),
+    (rf"\b(?:{HOLDS}|stratif\w*|condition\w*) (?:(?:it|this|that|also) )?(?:for|by|on|with){_GAP}{_A}", {"a": "adjust"}),
     (rf"{_A}(?:\s+(?!<)[\w'%-]+){{0,5}}?[\s,]+(?:(?:so|please|then|and)\s+)*(?:adjust|correct|control|account|allow)\s+(?:please\b|pls\b|for (?:that|this|it|them|these|those)\b(?! <))", {"a": "adjust"}),
     (rf"\btak(?:ing|e)\s+(?:also\s+)?(?:account|care) of{_GAP}{_A}", {"a": "adjust"}),
     (rf"\b(?:once|when|after|with){_GAP}{_A}{_GAP}(?:(?:is|are|was|were|ha(?:s|ve) been) )?(?:also )?(?:accounted for|adjusted for|corrected for|controlled(?: for)?|allowed for|taken into account|(?:held|kept) (?:constant|fixed|equal))(?!{_GAP}<[cl])", {"a": "adjust"}),
