@@ -81,3 +81,12 @@ def test_units_of_one_group_each_are_clusters_and_no_second_cause(tmp_path, ques
     params = max(plan.nodes, key=lambda node: node.priority).params
     assert (params.get("predictors") or params.get("fixed")) == ["genotype"]
     assert (params.get("cluster") or params.get("subject")) == "coverslip"
+
+
+def test_whose_rows_they_are_is_not_left_out_of_a_plan(tmp_path):
+    rng = np.random.default_rng(8)
+    rows = [(f"r{at}", "enr" if at % 2 else "ctl", day, rng.normal(40, 9)) for at in range(20) for day in range(1, 6)]
+    pd.DataFrame(rows, columns=["rat", "grp", "day", "lat_s"]).to_csv(tmp_path / "maze.csv", index=False)
+    profiles = profile_files([tmp_path / "maze.csv"])
+    plan = Planner(builtin_tools()).plan("is lat_s lower in enr rats than in ctl rats on day 5", profiles).plan
+    assert not any("'rat'" in text for text in plan.not_answered)

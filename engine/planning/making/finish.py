@@ -117,7 +117,9 @@ def _without_part(made: Making) -> list[str]:
     taken |= {m.column for m in reading.mentions if cut.intersection(range(m.first, m.last + 1))}
     # What numbers every row is who is asked about: `the heaviest goats`; a few rows may stand there twice.
     taken |= {c.name for s in sheets for c in s.columns if is_id(c) and c.distinct >= EVERY_ROW * (s.profile.rows or 1)}
-    return list(dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken))
+    # Nor does a subject that is only said to be whom it is about: `do male rats find it quicker`.
+    whom = {item.subject for s in sheets for item in s.structure.repeated if not reading.parts.get(item.subject)}
+    return list(dict.fromkeys(name for bound in made.bounds for name in bound.unused if name not in taken | whom))
 
 
 def _about_data(made: Making, profiles: list[Profile]) -> list[str]:
