@@ -85,10 +85,7 @@ class LoopThread:
         thread.join(timeout=2 * GRACE_SECONDS)
 
     async def _end(self) -> None:
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _end_tasks()
         for close in self._at_end:
             with contextlib.suppress(Exception):  # a connection that does not close goes with the process
                 await close()
@@ -108,8 +105,22 @@ class LoopThread:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
+            loop.run_until_complete(_end_tasks())  # a request may have come between the closing and the stop
         finally:
             loop.close()
+
+
+async def _end_tasks() -> None:
+    """Cancel every other task of this loop, also those that a cancelled one still began, and wait a little for them.
+
+    A task that outlives its loop ends when it is collected, and what it then does to the closed loop fails unseen.
+    """
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(GRACE_SECONDS):
+            while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
 
 
 async def _bounded(work: Work, heard: queue.SimpleQueue[Any], name: str, seconds: float) -> None:
