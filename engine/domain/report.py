@@ -63,18 +63,13 @@ class Answer(Value):
     """What decides, where the first table only describes: tests of pairs beside the means of groups."""
     figure: str = ""
     """Name of the artifact, one of the report's figures."""
-    rows: str = ""
-    """Which rows it is about, in words; "" for all."""
+    lead: str = ""
+    """What stands before the finding's own words: which rows it is about; "" for all."""
 
     @property
     def tables(self) -> list[ShownTable]:
         """The tables that show it, in the order they are read."""
         return [table for table in (self.table, self.beside) if table is not None]
-
-    @property
-    def lead(self) -> str:
-        """What stands before the finding's own words: which rows it is about."""
-        return f"Where {self.rows}: " if self.rows else ""
 
     @property
     def said(self) -> str:

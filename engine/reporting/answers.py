@@ -16,7 +16,7 @@ from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError
-from engine.planning.telling.kept import kept_rows
+from engine.planning.telling.kept import led_by
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers
@@ -72,12 +72,14 @@ def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
     finding = _asked(view, pair, registry)
     figure = _figure(view, pair, registry)
     name = figure.name if figure else ""
-    rows = " and ".join(dict.fromkeys(_rows_kept(view, node, registry)))
-    return Answer(text=finding.text, node=node.id, finding=finding.id, figure=name, rows=rows)
+    kept = " and ".join(dict.fromkeys(_rows_kept(view, node, registry)))
+    columns = [column for profile in view.profiles for column in profile.column_profiles]
+    lead = led_by(kept, meanings(columns, view.record.question), finding.text) if kept else ""
+    return Answer(text=finding.text, node=node.id, finding=finding.id, figure=name, lead=lead)
 
 
 def _rows_kept(view: RunView, node: TaskNode, registry: ToolRegistry) -> Iterator[str]:
-    """Yield in words which rows the steps before one have kept for it."""
+    """Yield which rows the steps before one have kept for it."""
     ahead, seen = list(node.upstream()), set[str]()
     while ahead and view.plan is not None:
         before = view.plan.node(ahead.pop(0))
@@ -88,8 +90,7 @@ def _rows_kept(view: RunView, node: TaskNode, registry: ToolRegistry) -> Iterato
         spec = spec_of(registry, before.tool)
         for param in spec.params if spec else ():
             if param.role == "rows" and before.params.get(param.name):
-                columns = [column for profile in view.profiles for column in profile.column_profiles]
-                yield kept_rows(str(before.params[param.name]), meanings(columns, view.record.question))
+                yield str(before.params[param.name])
 
 
 def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:

@@ -15,6 +15,7 @@ from engine.domain.report import Answer, Report, ReportFigure
 from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
 from engine.reporting.answers import all_answered, answer_of, answering, caveats, is_table
+from engine.reporting.called import as_called
 from engine.reporting.checked import of_steps
 from engine.reporting.methods import Bibliography, method_steps, spec_of, value_text
 from engine.reporting.named import with_names
@@ -62,7 +63,10 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
         return reworded(text, known)
 
     def plain(answer: Answer) -> str:
-        return with_names(told(answer.text), view.plan, columns, given.get(answer.node, {}))
+        params = given.get(answer.node, {})
+        text = with_names(told(answer.text), view.plan, columns, params)
+        understood = view.plan.understood if view.plan else []
+        return as_called(text, view.profiles, understood, view.record.question, params)
 
     answers = [answer.model_copy(update={"text": plain(answer)}) for answer in _answers(view, registry)]
     found = [f.model_copy(update={"text": told(f.text)}) for _, result in done for f in result.findings]

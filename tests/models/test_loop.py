@@ -16,7 +16,7 @@ def test_closing_ends_also_what_a_stopped_request_still_began():
 
     async def late() -> None:
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         finally:
             asyncio.get_running_loop().call_soon(lambda: None)  # fails where the loop is closed already
             ended.append("late")
@@ -24,10 +24,9 @@ def test_closing_ends_also_what_a_stopped_request_still_began():
     async def work(_: object) -> None:
         begun.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         finally:
             kept.append(asyncio.get_running_loop().create_task(late()))
-            await asyncio.sleep(0)
             ended.append("first")
 
     kept = list[asyncio.Task[None]]()

@@ -13,7 +13,7 @@ from engine.asking.choices import goes_alone
 from engine.domain.plan import Chosen, TaskDag, TaskNode
 from engine.errors import PlanError
 from engine.planning.binding.rows import rows_chosen
-from engine.planning.telling.kept import kept_rows
+from engine.planning.telling.kept import kept_rows, led_by
 from engine.toolbox.registry import builtin_tools
 
 RNG = np.random.default_rng(4)
@@ -236,3 +236,21 @@ def test_what_sets_two_steps_of_one_request_apart_is_chosen_for_one():
 def test_conditions_say_codes_in_words(condition, words):
     known = {"sex (1=m 2=f)": {"1": "male", "2": "female"}, "fall": {"0": "no", "1": "yes"}}
     assert kept_rows(condition, known) == words
+
+
+@pytest.mark.parametrize(
+    ("condition", "lead"),
+    [
+        ("`group` in ['usual care']", "For group usual care: "),
+        ("(`comment` not in ['hem'] or is_missing(`comment`))", "Without comment hem: "),
+        ("`sex` in ['2'] and `age` > 60 and `site` != 4", "For sex female (2) and age above 60, without site 4: "),
+        ("`drug` in ['drug A']", "For drug A: "),
+        ("`tx` in ['cip30', 'veh'] and `cage` not in ['8']", "Without cage 8: "),  # the sentence names the two
+        ("`tx` in ['cip30', 'cip10']", "For tx cip30 or cip10: "),
+        ("`tx` in ['cip30', 'veh']", ""),
+        ("`age` > 60 or `sex` in ['2']", "Where age > 60 or sex is female (2): "),
+    ],
+)
+def test_a_sentence_on_some_rows_is_led_by_which(condition, lead):
+    sentence = "Survival is longer with cip30 than with veh."
+    assert led_by(condition, {"sex": {"1": "male", "2": "female"}}, sentence) == lead

@@ -44,6 +44,50 @@ def kept_before(
     return found
 
 
+def led_by(condition: str, known: Mapping[str, Mapping[str, str]], sentence: str) -> str:
+    """Return what stands before a sentence on some rows only: `For sex F and age above 60, without comment hem: `.
+
+    A condition with alternatives, which has no such short form, is told as it is. The levels that a sentence compares
+    need not be said before it.
+    """
+    parts = [part for part in _parts(condition) if not _compared_in(part, sentence)]
+    told = [_sided(part, known) for part in parts]
+    if not all(told):
+        return f"Where {kept_rows(_AND.join(parts), known)}: "
+    if not told:
+        return ""
+    kept = [words for side, words in filter(None, told) if side == "for"]
+    out = [words for side, words in filter(None, told) if side == "without"]
+    sides = [f"for {_AND.join(kept)}"] * bool(kept) + [f"without {' or '.join(out)}"] * bool(out)
+    text = ", ".join(sides)
+    return f"{text[0].upper()}{text[1:]}: "
+
+
+_SIGNS = {">": "above", "<": "below", ">=": "at least", "<=": "at most", "==": "", "!=": ""}
+_LISTED = re.compile(r"\(?`([^`]+)` (not in|in) \[([^\]]*)\](?: or is_missing\(`\1`\)\))?")
+_COMPARED = re.compile(r"`([^`]+)` (>=|<=|==|!=|>|<) (-?[\d.]+)")
+
+
+def _compared_in(part: str, sentence: str) -> bool:
+    """Say whether a condition keeps several levels, all of which a sentence names."""
+    listed = _LISTED.fullmatch(part)
+    levels = re.findall(r"'([^']*)'", listed[3]) if listed and listed[2] == "in" else []
+    return len(levels) > 1 and all(re.search(rf"(?<!\w){re.escape(level)}(?!\w)", sentence) for level in levels)
+
+
+def _sided(part: str, known: Mapping[str, Mapping[str, str]]) -> tuple[str, str] | None:
+    """Return whether one condition says what is kept or what is left out, and what; None for one with alternatives."""
+    if listed := _LISTED.fullmatch(part):
+        column, how, values = listed.groups()
+        level = reworded(f"{column} is {_either(values)}", known).removeprefix(f"{column} is ")
+        words = level if level.lower().startswith(column.lower()) else f"{column} {level}"
+        return "without" if how == "not in" else "for", words
+    if compared := _COMPARED.fullmatch(part):
+        column, sign, value = compared.groups()
+        return "without" if sign == "!=" else "for", " ".join(f"{column} {_SIGNS[sign]} {value}".split())
+    return None
+
+
 def _without_one(condition: str) -> list[str]:
     """Return a condition without each of the parts that must all hold, one at a time; none where it has one part only."""
     parts = _parts(condition)

@@ -1,0 +1,72 @@
+"""Columns stand in an answer as people call them, and their own names stay beside the words."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.domain.plan import Span
+from engine.domain.profile import ColumnProfile, Profile, Structure, WideMeasure
+from engine.reporting.called import as_called
+
+
+def column(name: str, scale: str = "number", label: str = "") -> ColumnProfile:
+    return ColumnProfile(name=name, kind="number", scale=scale, label=label)  # pyright: ignore[reportArgumentType]
+
+
+def told(
+    text: str, columns: list[ColumnProfile], words: str = "", value: str = "", question: str = "", wide=(), strength=0.8
+):
+    profile = Profile(
+        path="a.csv", name="a.csv", format="csv", bytes=1, sha256="0" * 64, types=[], summary="",
+        column_profiles=columns, structure=Structure(wide=list(wide)),
+    )  # fmt: skip
+    asked = question or f"is the {words} different"
+    at = asked.find(words)
+    spans = (
+        [Span(text=words, start=at, end=at + len(words), taken_as="column", value=value, strength=strength)]
+        if words
+        else []
+    )
+    params = {"value": [c.name for c in columns]}
+    return as_called(text, [profile], spans, asked, params)
+
+
+def test_a_short_name_is_told_with_the_words_of_the_question_once():
+    text = "HL_mm differs between species; HL_mm is highest in agilis."
+    said = told(text, [column("HL_mm")], "head length", "HL_mm")
+    assert said == "Head length (HL_mm) differs between species; HL_mm is highest in agilis."
+
+
+def test_a_legend_goes_before_the_question_and_holds_of_any_column():
+    said = told("Rate of tx is higher.", [column("tx", "binary", label="treatment arm")], "arm", "tx")
+    assert said == "Rate of treatment arm (tx) is higher."
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "question", "strength"),
+    [
+        ("Jaffe (umol/L)", "jaffe", "", 0.8),  # says no more
+        ("body weight", "heavy mass", "", 0.8),  # a name in plain words needs none
+        ("wt_g", "heavy", "which one is most heavy", 0.8),  # how it is, not what it is called
+        ("wt_g", "heavier", "", 0.8),
+        ("NO3_uM", "day 3", "", 0.8),
+        ("NO3_uM", "nitrate", "", 0.5),  # too unsure
+    ],
+)
+def test_words_that_say_no_more_or_are_no_name_are_not_told(name, words, question, strength):
+    text = f"{name} is higher in a than in b."
+    assert told(text, [column(name)], words, name, question, strength=strength) == text
+
+
+def test_a_name_within_a_formula_or_another_name_stays():
+    text = "log(HL_mm - 3) and HL_mm_2 and `HL_mm` and HL_mm = 2 are left."
+    assert told(text, [column("HL_mm")], "head length", "HL_mm") == text
+
+
+def test_occasions_of_one_measurement_are_told_by_what_tells_them_apart():
+    wide = [WideMeasure(name="kccq", columns=["KCCQ_0", "KCCQ_12wk"], labels=["0", "12wk"], ordered=True)]
+    columns = [column("KCCQ_0", label="score at the start"), column("KCCQ_12wk")]
+    text = "KCCQ_12wk - KCCQ_0 is higher in rehab than in usual care."
+    assert told(text, columns, wide=wide) == "The change in KCCQ from 0 to 12wk is higher in rehab than in usual care."
+    text = "KCCQ is lower in KCCQ_0 than in KCCQ_12wk: 1 against 2."
+    assert told(text, columns, wide=wide) == "KCCQ is lower at 0 than at 12wk: 1 against 2."
