@@ -73,18 +73,29 @@ def repetition(bound: Bound) -> Repeated | None:
             continue
         if set(item.within) & one_occasion and len(item.within) == 1:
             continue
-        if item.subject in one_occasion or (bound.rows and _once_each(item.subject, bound)):
+        rare = _known_once(bound, item.subjects)
+        if item.subject in one_occasion or ((bound.rows or rare) and _once_each(item.subject, bound, rare)):
             continue
         return item
     return None
 
 
-def _once_each(subject: str, bound: Bound) -> bool:
-    """Say whether each subject has one of the rows that are kept."""
+_EXPLAINED = ("outcome", "measure", "response", "count", "y", "event")
+
+
+def _known_once(bound: Bound, subjects: int) -> list[str]:
+    """Return what a step explains of which no more values are known than there are subjects: noted at one visit only."""
+    rows = (bound.sheet.profile.rows or 0) if bound.sheet else 0
+    columns = [c for name in bound.of_role(*_EXPLAINED) if bound.sheet and (c := bound.sheet.column(name))]
+    return [column.name for column in columns if rows - column.missing <= subjects]
+
+
+def _once_each(subject: str, bound: Bound, known: list[str]) -> bool:
+    """Say whether each subject has one of the rows that are kept and in which these columns are known."""
     frame = rows_left(bound)
-    if frame is None or subject not in frame:
+    if frame is None or not {subject, *known} <= {*frame}:
         return False
-    own = frame[subject].dropna()
+    own = frame.dropna(subset=known)[subject].dropna()
     return len(own) > 0 and own.is_unique
 
 

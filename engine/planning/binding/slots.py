@@ -154,6 +154,12 @@ def _over(column: ColumnProfile, sheet: Sheet) -> float:
     return 0.7 if column.scale == "ordered" else 0.6 if is_number(column) else 0.3 if is_group(column) else 0.0
 
 
+def _dose(column: ColumnProfile, sheet: Sheet) -> float:
+    """Return how well a column holds the amounts along which a curve is fitted: names are none."""
+    numbers = column.kind in ("integer", "number") or column.words_among_numbers
+    return _over(column, sheet) if numbers else 0.0
+
+
 def _clock(column: ColumnProfile, sheet: Sheet) -> float:
     """Return how well a column holds the times along which something grows: no dose is one."""
     return 0.0 if column.name in sheet.structure.doses else _over(column, sheet)
@@ -241,6 +247,7 @@ SLOTS: dict[str, Slot] = {
     "y": Slot(_any_number, _OUTCOME, _parts("cause", "over", "by")),
     "x": Slot(_any_number, _parts("cause", "over"), _OUTCOME),
     "over": Slot(_over, _parts("over", "cause"), _OUTCOME, natural=lambda s: [*s.structure.times, *s.structure.doses]),
+    "dose": Slot(_dose, _parts("over", "cause"), _OUTCOME, natural=lambda s: [*s.structure.times, *s.structure.doses]),
     "clock": Slot(_clock, _parts("over", "cause"), _OUTCOME, natural=lambda s: s.structure.times),
     "outcome": Slot(_binary, _OUTCOME, _CAUSE | _HELD),
     "count": Slot(_count, _OUTCOME, _CAUSE, only=True),

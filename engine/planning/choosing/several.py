@@ -64,7 +64,8 @@ _OF_THAT = re.compile(
 )
 """`and how big is the effect`: more of what was asked, of no columns of its own."""
 _GOES_ON = re.compile(
-    r"\W*(?:and\W+|also\W+|if so\W+)*(?:(?:is|are|was|were|do|does|did)\s+(?:it|this|that|they|these|those)\b|(?P<which>which\s+(?:ones?|of\s+(?:them|these|those))\b))",
+    r"\W*(?:and\W+|also\W+|if so\W+)*(?:(?:is|are|was|were|do|does|did)\s+(?:it|this|that|they|these|those)\b|(?P<which>which\s+(?:ones?|of\s+(?:them|these|those))\b|"
+    r"(?:by\s+)?how\s+(?:many|much)\s+(?:times|fold|percent|%|more|less)\b|(?:by\s+)?how\s+(?:many|much)(?:\s+\w+)?\W*$))",
     re.IGNORECASE,
 )
 
@@ -81,7 +82,7 @@ def _with_what_goes_on(requests: list[Request], reading: Reading) -> list[Reques
         said = _GOES_ON.match(text)
         named = bool(own) and {m.column for m in own} <= {m.column for m in before}
         named = named and (any(not m.level for m in own) or bool(said and said["which"]))
-        named |= not own and _OF_THAT.match(text) is not None
+        named |= not own and (_OF_THAT.match(text) is not None or bool(said and said["which"]))
         if named and (said or not own) and request.first == found[-1].last + 1 + _between(reading, found[-1], request):
             found[-1] = Request(found[-1].first, request.last)
         else:

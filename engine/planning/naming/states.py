@@ -94,9 +94,10 @@ _NOT_GIVEN = re.compile(
 
 
 def _nothing_given(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
-    """Return `unsprayed`, `untreated` and `no drug` as the zero of the only dose, where no level is called so."""
+    """Return `unsprayed`, `untreated` and `no drug` as the zero of the only dose or the only placebo, where no level is called so."""
     zeros = [(c.name, v) for c in columns if c.role("dose") >= LIKELY or _GIVEN & _parts(c)
              for v in c.levels if as_number(v) == 0 and c.scale == "ordered"]  # fmt: skip
+    zeros = zeros or [(c.name, v) for c in columns for v in c.levels if v.strip().lower() in _WITHOUT]
     if len(zeros) != 1:
         return []
     called = {level.lower() for column in columns for level in column.levels}

@@ -52,7 +52,13 @@ def compared(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[Restric
         again = any((r.column, r.op[:1], r.values) == (item.column, item.op[:1], item.values) for r in kept)
         if column is not None and _cuts(item, column) and not again:
             kept.append(item)
-    return kept
+    return [item for item in kept if not any(_is_of(item, other, coded) for other in kept)]
+
+
+def _is_of(item: Restriction, other: Restriction, coded: Coded) -> bool:
+    """Say whether the number of one cut is counted of another column behind it: `cells with more than 10 foci` cuts the foci."""
+    shares = item.column != other.column and item.values == other.values and coded.words[other.first].number is not None
+    return shares and item.first < other.first <= item.last <= other.last
 
 
 def _of_age(item: Restriction, coded: Coded, columns: Mapping[str, ColumnProfile]) -> Restriction:

@@ -25,7 +25,7 @@ _PASSED_OVER = ("filler", "unused")
 _LONG = 4
 """A word has so many letters before it names a method: `t` and `auto` stand for too much."""
 _ROLE = 0.5
-_NUMBERS = ("over", "x", "y", "exposure")
+_NUMBERS = ("over", "dose", "x", "y", "exposure")
 """Parts whose columns hold numbers."""
 _SURE = 0.95
 """What the chooser gives an analysis whose plan needs no second reader. Of 88 plans of others' questions in which nothing was

@@ -76,7 +76,7 @@ def unknowns_within_range(step: StepOutputs) -> Iterator[Issue]:
     optional_outputs=("unknowns",),
     params={
         "concentration": param(
-            "Column of known concentrations, empty for unknown samples", kind="column", of="table", role="over"
+            "Column of known concentrations, empty for unknown samples", kind="column", of="table", role="dose"
         ),
         "signal": param(
             "Column of the signal (absorbance, OD, Ct)",

@@ -25,7 +25,7 @@ from engine.toolbox.tables.columns import (
 )
 
 CURVE_COLUMNS = {
-    "dose": param("Column of doses or concentrations", kind="column", of="table", role="over"),
+    "dose": param("Column of doses or concentrations", kind="column", of="table", role="dose"),
     "response": param(
         "Column of the response, measured or yes/no", kind="column", of="table", role="measure", needed=True
     ),

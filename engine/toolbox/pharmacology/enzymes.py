@@ -271,7 +271,7 @@ def ratios_finding(rows, ratios, units):
     },
     optional_outputs=("ratios",),
     params={
-        "substrate": param("Column of substrate concentrations", kind="column", of="table", role="over"),
+        "substrate": param("Column of substrate concentrations", kind="column", of="table", role="dose"),
         "rate": param("Column of initial rates", kind="column", of="table", role="measure"),
         "group": param(
             "Column that tells curves apart (enzyme, treatment)", kind="column", of="table", role="group_optional"

@@ -1,0 +1,113 @@
+"""What is noted at one visit only, who was not treated, how much of what was found, and the same at another day."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from plan_questions import profile_files, the_planner
+
+from engine.errors import PlanError
+
+
+def steps(plan):
+    return {node.tool: node.params for node in plan.nodes}
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
+    """Forty people, three visits, a fever that is noted at the second."""
+    draw, folder = np.random.default_rng(3), tmp_path_factory.mktemp("visits")
+    rows = [
+        {"subj": f"V{k:02d}", "arm": "AB"[k % 2], "visit": visit, "titre": draw.lognormal(4, 1).__round__(1),
+         "fever": int(draw.random() < 0.4) if visit == "d28" else None}
+        for k in range(40) for visit in ("d0", "d28", "d180")
+    ]  # fmt: skip
+    pd.DataFrame(rows).astype({"fever": "Int64"}).to_csv(folder / "trial.csv", index=False)
+    return profile_files([folder / "trial.csv"])
+
+
+def test_what_is_known_of_one_row_a_subject_is_of_independent_rows(visits):
+    plan = the_planner().plan("is fever more common in B than in A?", visits).plan
+    assert steps(plan)["proportion_test"]["group"] == "arm"
+    assert not plan.open_questions, "people with several rows would need another model"
+    assert "mixed_model" in steps(the_planner().plan("does titre differ between the arms over the visits", visits).plan)
+
+
+@pytest.fixture(scope="module")
+def mice(tmp_path_factory):
+    draw, folder = np.random.default_rng(5), tmp_path_factory.mktemp("mice")
+    start = draw.normal(20, 1, 36)
+    table = pd.DataFrame({"mouse": [f"m{k}" for k in range(36)], "tx": ["veh", "cip10", "cip30"] * 12,
+                          "wt_d0": start.round(1), "wt_d3": (start - draw.normal(1, 0.4, 36)).round(1)})  # fmt: skip
+    table.to_csv(folder / "mice.csv", index=False)
+    return profile_files([folder / "mice.csv"])
+
+
+def test_untreated_is_who_got_the_vehicle_and_how_many_grams_is_no_second_request(mice):
+    question = "did the untreated ones lose weight by day 3 compared to start, and how many grams"
+    plan = the_planner().plan(question, mice).plan
+    found = steps(plan)
+    assert found["filter_rows"]["condition"] == "`tx` in ['veh']"
+    assert {found["compare_columns_paired"][side] for side in ("first", "second")} == {"wt_d0", "wt_d3"}
+    assert len(plan.nodes) == 2
+
+
+@pytest.fixture(scope="module")
+def maze(tmp_path_factory):
+    draw, folder = np.random.default_rng(8), tmp_path_factory.mktemp("maze")
+    rows = [{"rat": f"r{k}", "grp": ("enr", "ctl")[k % 2], "day": day, "lat_s": round(60 - 4 * day + draw.normal(0, 4), 1)}
+            for k in range(20) for day in range(1, 6)]  # fmt: skip
+    pd.DataFrame(rows).to_csv(folder / "maze.csv", index=False)
+    return profile_files([folder / "maze.csv"])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "at day 5 is lat_s lower in enr than in ctl, and at day 1 already?",
+        "is lat_s of enr below ctl at day 5, and at day 1",
+    ],
+)
+def test_the_same_at_another_day_is_a_step_of_its_own(question, maze):
+    nodes = the_planner().plan(question, maze).plan.nodes
+    assert [node.params["condition"] for node in nodes if node.tool == "filter_rows"] == [
+        "`day` in [5]",
+        "`day` in [1]",
+    ]
+    assert [node.params["group"] for node in nodes if node.tool == "compare_groups"] == ["grp", "grp"]
+
+
+@pytest.fixture(scope="module")
+def foci(tmp_path_factory):
+    draw, folder = np.random.default_rng(9), tmp_path_factory.mktemp("foci")
+    rows = [{"dish": f"{line}_{dish}", "genotype": line, "cell": k + 1, "foci": int(draw.poisson(8 + 4 * (line == "ko")))}
+            for line in ("wt", "ko") for dish in range(4) for k in range(draw.integers(25, 40))]  # fmt: skip
+    pd.DataFrame(rows).to_csv(folder / "foci.csv", index=False)
+    return profile_files([folder / "foci.csv"])
+
+
+def test_a_number_cuts_what_it_is_counted_of(foci):
+    question = "what percentage of cells have more than 10 foci in ko and in wt"
+    found = steps(the_planner().plan(question, foci).plan)
+    assert found["derive_column"]["expression"].startswith("if_else(`foci` > 10,")
+    assert found["proportion_test"]["group"] == "genotype"
+    assert "filter_rows" not in found
+
+
+@pytest.fixture(scope="module")
+def fish(tmp_path_factory):
+    draw, folder = np.random.default_rng(4), tmp_path_factory.mktemp("fish")
+    size = draw.uniform(15, 58, 120)
+    table = pd.DataFrame({"fish": range(1, 121), "sexo": draw.choice(["H", "M"], 120), "talla_cm": size.round(1),
+                          "maduro": np.where(draw.random(120) < 1 / (1 + np.exp(-(size - 35) / 3)), "si", "no")})  # fmt: skip
+    table.to_csv(folder / "fish.csv", index=False)
+    return profile_files([folder / "fish.csv"])
+
+
+def test_names_are_no_doses(fish):
+    """Such a plan was offered, and failed when it ran: the letters of the sexes are no amounts."""
+    plan = the_planner().plan("at what size is the half of the females mature?", fish).plan
+    assert all(node.params.get("dose") != "sexo" for node in plan.nodes)
+    with pytest.raises(PlanError, match="no column for: column of doses"):
+        the_planner().plan("what is the EC50 of sexo on talla_cm", fish)
