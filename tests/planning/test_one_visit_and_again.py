@@ -111,3 +111,39 @@ def test_names_are_no_doses(fish):
     assert all(node.params.get("dose") != "sexo" for node in plan.nodes)
     with pytest.raises(PlanError, match="no column for: column of doses"):
         the_planner().plan("what is the EC50 of sexo on talla_cm", fish)
+
+
+@pytest.fixture(scope="module")
+def admissions(tmp_path_factory):
+    draw, folder = np.random.default_rng(2), tmp_path_factory.mktemp("admissions")
+    rows = [{"district": place, "sex": sex, "yr": year, "cases": int(draw.poisson(2)), "pyrs": round(draw.uniform(200, 900), 1)}
+            for place in ("Ash", "Brook", "Cole", "Dale") for sex in "FM" for year in range(2018, 2024)]  # fmt: skip
+    pd.DataFrame(rows).to_csv(folder / "adm.csv", index=False)
+    return profile_files([folder / "adm.csv"])
+
+
+@pytest.mark.parametrize(
+    "question", ["rate of cases per pyrs by district", "which district has the highest cases per pyrs"]
+)
+def test_counts_per_exposure_are_counts_with_their_exposure(question, admissions):
+    """The rate had become a column, and then a cause of the cases that it is computed of."""
+    (node,) = the_planner().plan(question, admissions).plan.nodes
+    assert {key: node.params[key] for key in ("count", "predictors", "exposure")} == {
+        "count": "cases", "predictors": ["district"], "exposure": "pyrs",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("is growth higher with cip after 1 h?", "`min` in [60]"),
+        ("is growth higher with cip? forget the 15 min ones", "`min` not in [15]"),
+    ],
+)
+def test_times_in_another_unit_and_the_ones_of_a_time(question, condition, tmp_path):
+    draw = np.random.default_rng(1)
+    table = pd.DataFrame({"sample": [f"s{k}" for k in range(24)], "treat": ["ctl", "cip"] * 12,
+                          "min": [15] * 12 + [60] * 12, "growth": draw.normal(5, 1, 24).round(2)})  # fmt: skip
+    table.to_csv(tmp_path / "growth.csv", index=False)
+    plan = the_planner().plan(question, profile_files([tmp_path / "growth.csv"])).plan
+    assert steps(plan)["filter_rows"]["condition"] == condition

@@ -65,6 +65,8 @@ def as_left(column: ColumnProfile, reading: Reading) -> ColumnProfile:
     return column.model_copy(update={"levels": levels, "scale": "binary" if len(levels) == 2 else column.scale})
 
 
+_MODELLED = frozenset("outcome measure response count y".split())
+"""What a model explains."""
 _EXPLAINED = frozenset(
     "group group_optional outcome measure measures response wide y x measure_a measure_b anything".split()
 )
@@ -404,7 +406,7 @@ class Assignment:
         picked = [name for name, gain in gains.items() if gain > 0.12]
         picked = list(dict.fromkeys(name for one in picked for name in self._with_replicates(one, slot, used)))
         picked += [name for name in self._between(picked) if name not in (*picked, *used)]
-        picked = [name for name in picked if self._like_the_pair(name, chosen)]
+        picked = [name for name in picked if self._like_the_pair(name, chosen) and not self._made_of(name, chosen)]
         measured = [name for name in picked if not self._whom(name)]
         # `check my cow list` is about every column of the list; how many broods there are is asked of broods with several rows.
         picked = measured or [name for name in picked if param.required or not self._each_its_row(name)]
@@ -431,6 +433,12 @@ class Assignment:
             if len(picked) > MANY and not param.required:
                 picked = []  # left empty, the step takes all
         return picked, guessed
+
+    def _made_of(self, name: str, chosen: Mapping[str, Any]) -> bool:
+        """Say whether a column is computed from what it would explain: `cases / pyrs` is no cause of cases."""
+        made = next((made for made in self.sheet.made if made.column == name), None)
+        explained = [chosen.get(p.name) or chosen.get(f"{p.name}*") for p in self.singles if p.role in _MODELLED]
+        return made is not None and any(f"`{other}`" in made.expression for other in explained)
 
     def _like_the_pair(self, name: str, chosen: Mapping[str, Any]) -> bool:
         """Say whether a column could hold what a chosen pair of columns holds: a height is no further reading of a weight."""

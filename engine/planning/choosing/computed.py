@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.goals import NEAR, SURE, as_chosen
 from engine.planning.choosing.score import Candidate
@@ -37,6 +39,8 @@ def of_computed(
     )
     if best is None or best.probability < (FAINT if apart else NEAR):
         return None
+    if _takes_both(best, every, data):
+        return None
     beside = {*reading.columns()} - {name}  # `compare log10 weight between the diets` makes no column for itself
     asks = best.bound is not None and best.probability >= SURE and bool(beside) and beside <= {*best.bound.columns()}
     if not apart and not asks and best.wording < alone:
@@ -55,3 +59,15 @@ def chosen_of_computed(
     goal = as_chosen(catalogue, analysis, every, *view)
     able = goal.bound is not None and not goal.bound.missing and data_made(view[1]) in goal.bound.columns()
     return (*view, [goal], every) if able else None
+
+
+def _takes_both(best: Candidate, every: list[Candidate], data: Data) -> bool:
+    """Say whether the same or a sure analysis takes what the measure is computed of as it is: `cases per person-years` are counts and their exposure."""
+    made = next(made for sheet in data.sheets for made in sheet.made if made.column == data_made(data))
+    ratio = re.fullmatch(r"`([^`]+)` / `([^`]+)`", made.expression)
+    sure = (c for c in every if c.analysis.id == best.analysis.id or c.probability >= SURE)
+    same = [c.bound for c in sure if c.bound is not None]
+    return ratio is not None and any(
+        not bound.missing and bound.of_role("exposure") == [ratio[2]] and ratio[1] in bound.of_role("count")
+        for bound in same
+    )

@@ -13,7 +13,7 @@ from engine.planning.naming.mention import AT, LIKELY, PERSONS, SURE, ColumnMent
 from engine.planning.naming.numbers import CUT_AFTER
 from engine.text.names import name_parts
 from engine.text.numbers import CARDINALS, as_number
-from engine.text.times import time_unit
+from engine.text.times import DAYS, time_unit
 from engine.text.tokens import Token
 
 
@@ -66,24 +66,40 @@ FEW_CODES = 6
 
 
 def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
-    """Return `at nine months` and `only 24 h` as the level of the only column in that unit that has it.
+    """Return `at nine months`, `only 24 h` and `the 15 min ones` as the level of the only column that has it.
 
-    Where no column states that unit, it is the only column of times that states none: `time`.
+    In its unit or another one (`after 1 h` where `min` is 60); where no column states that unit, of the only column of
+    times that states none: `time`.
     """
     found: list[ColumnMention] = []
     for at, token in enumerate(words[:-1]):
         unit = time_unit(words[at + 1].text) or {"h": "hour", "d": "day"}.get(words[at + 1].text, "")
         before = [word.text for word in words[max(0, at - 2) : at] if word.text != "the"][-1:]
         after = words[at + 2].text if at + 2 < len(words) else ""
-        if token.number is None or not unit or not (AT | _ALONE) & {*before} | _ALONE & {after}:
+        if token.number is None or not unit or not (AT | _ALONE) & {*before} | (_ALONE | _SUCH) & {after}:
             continue
         having = {c.name: v for c in columns for v in c.levels if as_number(v) == token.number}
         units = {c.name: _times_in(c) for c in columns if c.name in having}
         plain = [c.name for c in columns if c.name in having and not units[c.name] and c.role("time") >= LIKELY]
         able = {name: having[name] for name in [n for n in having if unit in units[n]] or plain}
+        able = able or _in_another_unit(token.number, unit, columns)
         if len(able) == 1:
             (name, level), *_ = able.items()
             found.append(ColumnMention(name, level, at, at + 1, 0.9))
+    return found
+
+
+def _in_another_unit(number: float, unit: str, columns: Sequence[ColumnProfile]) -> dict[str, str]:
+    """Return column -> the level that is so long in the one unit of time that the column states."""
+    found: dict[str, str] = {}
+    for column in columns:
+        own = [one for one in _times_in(column) if one in DAYS and unit in DAYS and one != unit]
+        wanted = number * DAYS[unit] / DAYS[own[0]] if len(own) == 1 else None
+        level = next(
+            (v for v in column.levels if wanted and (n := as_number(v)) and abs(n - wanted) < 1e-6 * wanted), ""
+        )
+        if level:
+            found[column.name] = level
     return found
 
 
@@ -101,6 +117,8 @@ def _in_a_year(words: Sequence[Token], columns: Sequence[ColumnProfile], text: s
 
 
 _ALONE = frozenset("only just alone without except excluding".split())
+_SUCH = frozenset("ones samples rows data points timepoint timepoints time libraries wells".split())
+"""What stands behind a time that says of which rows: `forget the 15 min ones`."""
 
 
 def _times_in(column: ColumnProfile) -> set[str]:
