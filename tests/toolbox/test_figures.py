@@ -218,6 +218,27 @@ def test_a_figure_is_written_as_png_and_as_a_drawing_that_can_be_shown_and_is_th
     assert written[0].count(b"<use") >= 30  # points and letters are lines, not a picture
 
 
+def test_a_figure_is_placed_once_for_both_files_and_the_png_is_that_of_the_library(tmp_path):
+    from matplotlib.figure import Figure
+
+    from engine.data.catalogue import write_data
+
+    def twins():
+        figure = Figure(figsize=(5, 3), layout="constrained")
+        for axis in figure.subplots(1, 2):
+            axis.plot([1, 1e5], [1, 2], "o", label="a long name of a group")
+            axis.set(title="a title above", xlabel="x", ylabel="y", xscale="log")
+        figure.legend(loc="outside right upper")
+        return figure
+
+    drawn, plain, figure = [], tmp_path / "plain.png", twins()
+    figure.draw = lambda renderer, draw=figure.draw: (drawn.append(renderer), draw(renderer))
+    write_data(figure, str(tmp_path / "plot"), "figure")
+    assert len(drawn) == 3  # to place it, and each file
+    twins().savefig(plain, dpi=150, bbox_inches="tight")
+    assert (tmp_path / "plot.png").read_bytes() == plain.read_bytes()
+
+
 @pytest.mark.parametrize("how", ["scatter", "plot"])
 def test_thousands_of_points_do_not_make_a_drawing_of_many_parts(how, tmp_path):
     from engine.data.catalogue import write_data

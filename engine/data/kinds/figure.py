@@ -11,6 +11,7 @@ def write_figure(value, stem):
     import os
 
     import matplotlib
+    import numpy as np
     from matplotlib.collections import Collection
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
@@ -21,22 +22,26 @@ def write_figure(value, stem):
     powers = {
         label
         for axes in value.axes for axis in (axes.xaxis, axes.yaxis)
-        for ticks, how in ((axis.get_major_ticks(), axis.get_major_formatter()),
-                           (axis.get_minor_ticks(), axis.get_minor_formatter()))
-        if isinstance(how, LogFormatter) for tick in ticks for label in (tick.label1, tick.label2)
+        for ticks, how in ((axis.get_major_ticks, axis.get_major_formatter()),
+                           (axis.get_minor_ticks, axis.get_minor_formatter()))
+        if isinstance(how, LogFormatter) for tick in ticks() for label in (tick.label1, tick.label2)
     }  # fmt: skip
-    for text in value.findobj(Text):
-        text.set_parse_math(text in powers)
-    value.savefig(name, dpi=150, bbox_inches="tight")
-    # Beside it what an editor of drawings opens; thousands of marks are a picture in it, for its size.
-    for marks in value.findobj(Collection):
-        if max(len(marks.get_offsets()), len(marks.get_paths())) > 2000:
-            marks.set_rasterized(True)
-    for line in value.findobj(Line2D):
-        if line.get_marker() not in ("", "None", None) and len(line.get_xdata(orig=False)) > 2000:
-            line.set_rasterized(True)
-    value.set_layout_engine("none")  # what was placed for the first stays, which takes no time
+    for part in value.findobj():
+        marks = 0
+        if isinstance(part, Text):
+            part.set_parse_math(part in powers)
+        elif isinstance(part, Collection):
+            marks = max(np.shape(part.get_offsets())[0], len(part.get_paths()))
+        elif isinstance(part, Line2D) and part.get_marker() not in ("", "None", None):
+            marks = np.size(part.get_xdata(orig=False))
+        if marks > 2000:  # in what an editor of drawings opens they are a picture, for its size
+            part.set_rasterized(True)
+    # Everything is placed once, for both files: that takes as long as to draw it.
+    value.set_dpi(150)
+    value.draw_without_rendering()
+    value.set_layout_engine(None)
     box = value.get_tightbbox().padded(0.1)
+    value.savefig(name, dpi=150, bbox_inches=box)
     with matplotlib.rc_context({"svg.hashsalt": "biodesk"}):
         value.savefig(f"{stem}.svg", dpi=150, bbox_inches=box, metadata={"Date": None})
     if os.path.getsize(f"{stem}.svg") > 8_000_000:
