@@ -147,7 +147,8 @@ def adjusted_contrasts(rows, contrasts, model, k, adjust):
         adjust, label = "none", "none (one comparison)"
     elif adjust == "tukey":
         label = f"Tukey ({k} levels)"
-        critical = [stats.studentized_range.ppf(0.95, k, value) / np.sqrt(2) for value in df]
+        known = {value: stats.studentized_range.ppf(0.95, k, value) / np.sqrt(2) for value in set(df)}
+        critical = [known[value] for value in df]
         for row in rows:
             row["p_adj"] = range_adjusted(row["statistic"], row["df"], k, row["p_value"], k * (k - 1) // 2)
     elif adjust == "dunnett":

@@ -85,7 +85,7 @@ def pooled_contrasts(samples, contrasts, family, method):
     _, tied = np.unique(values, return_counts=True)
     rank_variance = n * (n + 1) / 12 - (tied**3 - tied).sum() / (12 * (n - 1))
     correction = "Bonferroni" if method == "bonferroni" else "Holm"
-    rows = []
+    rows, critical = [], {}
     for first, second in contrasts:
         a, b = samples[first], samples[second]
         inverse = 1 / len(a) + 1 / len(b)
@@ -104,7 +104,9 @@ def pooled_contrasts(samples, contrasts, family, method):
             width = stats.t.isf(level, df) * se
             row["test"] = ("pooled t-test" if family == "pooled" else "Welch's t-test") + f" ({correction})"
             if method == "range":
-                width = stats.studentized_range.ppf(0.95, k, df) / np.sqrt(2) * se
+                if df not in critical:  # found slowly, and with one spread the same for all pairs
+                    critical[df] = stats.studentized_range.ppf(0.95, k, df) / np.sqrt(2)
+                width = critical[df] * se
                 row["test"] = "Tukey HSD" if family == "pooled" else "Games-Howell"
                 row["p_adj"] = range_adjusted(t, df, k, p, k * (k - 1) // 2)
             row |= {"statistic": t, "df": df, "p_value": p}

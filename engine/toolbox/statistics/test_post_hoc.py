@@ -121,6 +121,16 @@ def test_tukey_of_plantgrowth_matches_r():
     assert set(rows["test"]) == {"Tukey HSD"}
 
 
+def test_a_critical_value_is_looked_for_once_where_all_pairs_have_one_spread(monkeypatch):
+    asked, search = [], stats.studentized_range.ppf
+    monkeypatch.setattr(stats.studentized_range, "ppf", lambda *at: asked.append(at) or search(*at))
+    compared(PLANTS, "weight", post_hoc="tukey")
+    anova(PLANTS, value="weight", factors=["group"], post_hoc="tukey")
+    assert asked == [(0.95, 3, 27), (0.95, 3, 27)]
+    compared(PLANTS, "weight", post_hoc="games_howell")
+    assert len(asked) == 5
+
+
 @pytest.mark.parametrize(("post_hoc", "equal"), [("tukey", True), ("games_howell", False)])
 def test_tukey_kramer_and_games_howell_agree_with_scipy_on_unequal_groups(post_hoc, equal):
     rng = np.random.default_rng(2)
