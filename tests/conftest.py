@@ -33,12 +33,16 @@ _LOCAL = ("127.", "::1", "localhost", "0.0.0.0")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[Any]:
-    """Look for no garbage while tests are collected, and never among what stays: it took two fifths of that time."""
+    """Look for no garbage while tests are collected, and never among what stays: it took two fifths of that time.
+
+    From then on it is looked for less often: each look takes longer the more a process of tests has loaded and keeps.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20_000)
         gc.enable()
 
 

@@ -67,3 +67,4 @@ def test_patches_and_sleeps_are_seen_in_every_form() -> None:
 def test_garbage_is_looked_for_in_tests_but_not_among_what_was_collected() -> None:
     assert gc.isenabled()
     assert gc.get_freeze_count() > 10_000
+    assert gc.get_threshold()[0] == 20_000
