@@ -153,7 +153,7 @@ def interval_of(finding, name):
 
 def test_groups_say_which_of_them_differ():
     text = first_of(compare_groups, TABLE, value="count", group="spray")["text"]
-    assert "A above C; F above C (2 of 3 pairs) at an adjusted p below 0.05" in text
+    assert "A and F above C (2 of 3 pairs) at an adjusted p below 0.05" in text
 
 
 def test_three_groups_are_told_with_each_pair_and_its_p():
@@ -252,8 +252,8 @@ def test_all_predictors_that_are_asked_about_are_told_together():
     finding = first_of(linear_regression, PLANTS, **given)
     fit = smf.ols("height ~ age + C(light, Treatment('shade')) + soil", PLANTS).fit()
     age, light = fit.params["age"], fit.params["C(light, Treatment('shade'))[T.sun]"]
-    assert f"{age:.2f} higher with 1 unit more of age" in finding["text"]
-    assert f"{light:.2f} higher with light sun instead of shade" in finding["text"]
+    assert f"{age:.2f} higher per unit of age (" in finding["text"]
+    assert f"{light:.2f} higher in sun than in shade (" in finding["text"]
     joint = fit.f_test("soil[T.loam] = 0, soil[T.sand] = 0").pvalue
     assert f"not shown to change with soil (p = {float(joint):.2g})" in finding["text"]
     for term in ("age", "C(light, Treatment('shade'))[T.sun]"):
@@ -281,7 +281,7 @@ def test_odds_and_rates_of_several_predictors_are_told_as_ratios():
     fit = smf.logit("y ~ C(light, Treatment('shade')) + age", PLANTS.assign(y=PLANTS["wilted"] == "yes")
                     .astype({"y": int})).fit(disp=0)  # fmt: skip
     ratio = np.exp(fit.params["C(light, Treatment('shade'))[T.sun]"])
-    assert f"{ratio:.2f} times as high with light sun instead of shade (odds ratio {ratio:.2f}" in finding["text"]
+    assert f"{ratio:.2f} times as high in sun as in shade (odds ratio {ratio:.2f}" in finding["text"]
 
 
 def test_survival_at_a_moment_is_told_with_the_medians():
@@ -306,7 +306,7 @@ def test_stages_are_tested_together_in_a_cox_model():
     wald = float(beta @ np.linalg.solve(covariance, beta))
     assert values_of(finding)["p_value"] == pytest.approx(stats.chi2.sf(wald, 3), rel=1e-4)
     assert values_of(finding)["hazard_ratio IV"] == pytest.approx(model.hazard_ratios_["Stage_IV"], rel=1e-4)
-    assert "differed between the levels of stage" in finding["text"]
+    assert "differed by stage (Wald test, " in finding["text"]
 
 
 def test_survival_of_two_groups_says_when_half_had_the_event():
@@ -363,7 +363,8 @@ def test_boys_who_grow_faster_lead_where_slopes_are_asked_for():
     limits = stats.ttest_ind(slopes["boy"], slopes["girl"], equal_var=False).confidence_interval(0.95)
     expected = (np.mean(slopes["boy"]) - np.mean(slopes["girl"]), limits.low, limits.high)
     assert interval_of(finding, "difference") == pytest.approx(expected)
-    assert finding["text"].startswith("height rises faster over age in boy than in girl")
+    assert finding["text"].startswith("height rises in both: by 6.80 per unit of age in boy (95 % CI ")
+    assert f"; {expected[0]:.3f} per unit of age faster in boy than in girl (95 % CI " in finding["text"]
 
 
 def test_occasions_say_between_which_they_differ():
@@ -473,5 +474,6 @@ def test_of_several_levels_the_ends_are_told_by_their_adjusted_means():
     table["yield_kg"] = 10 + 5.0 * (table["variety"] == "b") - 4.0 * (table["variety"] == "c") + rng.normal(0, 1, n)
     result = linear_regression(table, outcome="yield_kg", predictors=["variety", "block"])
     means = result["marginal_means"].query("factor == 'variety'").set_index("level")["mean"]
-    ends = f"highest in b ({format_number(means['b'])}) and lowest in c ({format_number(means['c'])})"
-    assert f"different between the levels of variety, {ends} (p = " in result["findings"][0]["text"]
+    ends = f"highest in b ({format_number(means['b'])}), lowest in c ({format_number(means['c'])})"
+    assert result["findings"][0]["text"].startswith("yield_kg differs by variety (p = ")
+    assert f"): {ends}; not shown to change with block" in result["findings"][0]["text"]

@@ -396,7 +396,7 @@ def test_mtcars_regression_matches_r():
     assert near(slope["statistic"], -9.559, 1e-4)
     assert near(slope["p_value"], 1.294e-10)
     assert near(row(result["diagnostics"], check="R squared")["value"], 0.7528, 1e-4)
-    assert "lower with 1 unit more of wt" in result["findings"][0]["text"]
+    assert "mpg is 5.34 lower per unit of wt (95 % CI " in result["findings"][0]["text"]
 
 
 def test_women_regression_matches_r():

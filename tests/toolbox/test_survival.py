@@ -261,7 +261,7 @@ def test_text_covariates_and_strata_agree_with_lifelines(gbsg2):
     text = next(f["text"] for f in result["findings"] if "horTh" in str(f["row"]))
     assert "% lower with horTh = yes than with no" in text
     assert "adjusted for tgrade, pnodes: hazard ratio 0.695" in text
-    assert "30.5 % lower with horTh = yes instead of no" in result["findings"][0]["text"]
+    assert "30.5 % lower in horTh = yes than in horTh = no" in result["findings"][0]["text"]
 
 
 def test_violated_proportional_hazards_are_warned_of(rossi):
@@ -441,7 +441,7 @@ def test_what_is_only_adjusted_for_stays_out_of_the_first_sentence():
     )  # fmt: skip
     first = result["findings"][0]["text"]
     assert "horTh" in first
-    assert not any(f"unit more of {name}" in first for name in ("age", "tsize"))
+    assert not any(f"per unit of {name}" in first for name in ("age", "tsize"))
     coded = pd.get_dummies(data[["time", "cens", "horTh", "age", "tsize", "tgrade"]], drop_first=True, dtype=float)
     expected = CoxPHFitter().fit(coded, "time", "cens").hazard_ratios_["horTh_yes"]
     assert f"{100 * (1 - expected):.1f} % lower" in first

@@ -26,6 +26,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    in_a_row,
     label_groups,
     left_open,
     level_labels,
@@ -37,9 +38,9 @@ from engine.toolbox.tables.columns import (
     pick_level,
     plain_table,
     require_columns,
-    several_told,
     which_differ,
 )
+from engine.toolbox.tables.wording import high_to_low, in_size
 
 MOST_FACTORS = 4
 """So many factors are taken at once."""
@@ -360,39 +361,99 @@ def level_findings(contrasts, pairs, grid, value, crossed):
     return (said, findings) if changes and first[0] else ([], [*findings, *said])
 
 
-def describe_factors(tests, contrasts, levels, value):
+def only_held(name, adjusted):
+    """Say whether a factor is there to be held constant and not asked about: a block, a repetition."""
+    import re
+
+    return name in adjusted or re.fullmatch(
+        r"(?:block|blk|bloc|bloque|rep|replicate|replication|repetition|wiederholung)s?(?:[ _.-]?(?:no|nr|id|\d+))?",
+        str(name).casefold(),
+    ) is not None  # fmt: skip
+
+
+def describe_levels_of(row, contrasts):
+    """Return one factor of several levels, its means from high to low, its p and which differ; and the means."""
+    pairs = [one | {"difference": one["effect"]} for one in contrasts]
+    means = {pair[f"group_{key}"]: pair[f"mean_{key}"] for pair in pairs for key in ("1", "2")}
+    apart = which_differ(pairs, row["term"]).rpartition(" (")[0] or which_differ(pairs, row["term"])
+    apart = "all differ" if all(pair["p_adj"] < 0.05 for pair in pairs) else apart
+    apart = f"; {apart}" if row["p_value"] < 0.05 else ""
+    return f"{high_to_low(means, row['term'])} ({format_p(row['p_value'])}{apart})", means
+
+
+def describe_factors(tests, contrasts, levels, value, adjusted=()):
     """Return the leading finding where effects add up: what each factor does, then whether they depend on each other.
 
-    [] where a term is no factor, or an interaction is clear and averages would mislead.
+    The means of the factors that are asked about come first, in the order they were named; of one that is only held
+    constant (a block) it is only said whether it shows. [] where a term is no factor, or an interaction is clear and
+    averages would mislead.
     """
     alone = [row for row in tests if ":" not in row["term"]]
     crossed = [row for row in tests if ":" in row["term"]]
     if any(row["term"] not in levels for row in alone) or any(row["p_value"] < 0.05 for row in crossed):
         return []
-    parts, said = [], []
+    ranked, open_, held, values = [], [], [], {}
     for row in alone:
-        pairs = [one for one in contrasts if one["factor"] == row["term"] and not one["within"]]
-        if len(pairs) != 1:
-            parts.append({"name": row["term"], "p": row["p_value"]})
-            if row["p_value"] < 0.05 and pairs:
-                rows = [pair | {"difference": pair["effect"]} for pair in pairs]
-                said.append(f"of {row['term']}, {which_differ(rows, row['term'])}")
-            continue
-        pair = pairs[0]
-        first, second = (called_level(pair[key], row["term"]) for key in ("group_1", "group_2"))
-        more = "higher" if pair["effect"] > 0 else "lower"
-        interval = f"95 % CI {format_number(pair['lower_95'])} to {format_number(pair['upper_95'])}"
-        parts.append({"name": row["term"], "p": pair["p_adj"], "size": f"{format_number(abs(pair['effect']))} {more}",
-                      "where": f"with {first} than with {second}", "interval": interval})  # fmt: skip
-    text = several_told(parts, f"Mean {value}").removesuffix("; each is adjusted for the others.")
-    text += "".join(f"; {words}" for words in said)
+        name = row["term"]
+        pairs = [one for one in contrasts if one["factor"] == name and not one["within"]]
+        if only_held(name, adjusted):
+            held.append(f"{name} ({format_p(row['p_value'])})")
+        elif len(pairs) == 1:
+            pair = pairs[0]
+            first, second = (called_level(pair[key], name) for key in ("group_1", "group_2"))
+            ends = f"{format_number(pair['mean_1'])} against {format_number(pair['mean_2'])}"
+            size, interval = in_size(pair["effect"], pair["lower_95"], pair["upper_95"])
+            values |= {f"mean {pair[f'group_{key}']}": pair[f"mean_{key}"] for key in ("1", "2")}
+            values[f"difference {name}"] = (pair["effect"], pair["lower_95"], pair["upper_95"])
+            if pair["p_adj"] < 0.05:
+                more = "higher" if pair["effect"] > 0 else "lower"
+                ranked.append(f"{'it ' if ranked else ''}is {size} {more} with {first} than with {second} ({ends}; "
+                              f"{interval}, {format_p(pair['p_adj'])})")  # fmt: skip
+            else:
+                interval = f"95 % CI {format_number(pair['lower_95'])} to {format_number(pair['upper_95'])}"
+                open_.append(f"{name} ({ends}; {interval}, {format_p(pair['p_adj'])})")
+        elif pairs:
+            told, means = describe_levels_of(row, pairs)
+            values |= {f"mean {level}": mean for level, mean in means.items()}
+            clear = row["p_value"] < 0.05
+            (ranked if clear else open_).append(f"by {name}: {told}" if clear else f"{name}: {told}")
+        else:
+            (ranked if row["p_value"] < 0.05 else open_).append(f"{name} ({format_p(row['p_value'])})")
+    unseen = f"not shown to change with {in_a_row(open_)}" if open_ else ""
+    text = f"Mean {value} " + "; ".join([*ranked, *([unseen if ranked else f"is {unseen}"] if unseen else [])])
+    text += f"; held constant: {in_a_row(held)}" if held else ""
     for row in crossed[:1]:
         change = next((one for one in contrasts if "of" in one), None)
         text += f"; an interaction of {row['term'].replace(':', ' and ')} is not shown ({format_p(row['p_value'])})"
         if change:
             text += left_open(change["lower_95"], change["upper_95"], what="a difference of effects").replace(";", ",")
-    values = finding_values(**{f"p {row['term']}": row["p_value"] for row in tests})
-    return [{"text": f"{text}.", "values": values, "output": "anova_table", "row": {}}]
+            values["effect"] = (change["effect"], change["lower_95"], change["upper_95"])
+    values |= {f"p {row['term']}": row["p_value"] for row in tests}
+    return [{"text": f"{text}.", "values": finding_values(**values), "output": "anova_table", "row": {}}]
+
+
+def describe_crossed(tests, means, contrasts, value):
+    """Return the finding on a clear interaction: within each level of the second factor the levels of the first.
+
+    [] where it is none of two factors whose levels were compared within each other.
+    """
+    row = min((row for row in tests if row["p_value"] < 0.05 and row["term"].count(":") == 1),
+              key=lambda row: row["p_value"], default=None)  # fmt: skip
+    within = {}
+    for mean in means:
+        if row is not None and mean["within"] and f"{mean['factor']}:" == row["term"][: len(mean["factor"]) + 1]:
+            within.setdefault(mean["within"], {})[mean["level"]] = mean["mean"]
+    if not 2 <= len(within) <= 4:
+        return []
+    first, second = row["term"].split(":")
+    places = {where: called_level(where.removeprefix(f"{second} = "), second) for where in within}
+    told = "; ".join(f"at {places[where]} {high_to_low(found, first, 4)}" for where, found in within.items())
+    values = {f"mean {level} ({where})": mean for where, found in within.items() for level, mean in found.items()}
+    text = (
+        f"How {value} changes with {first} depends on {second} (interaction {format_p(row['p_value'])}): mean {told}."
+    )
+    values = finding_values(p_value=row["p_value"], **values)
+    return [{"text": text, "values": values, "output": "marginal_means", "row": {}}]
 
 
 @tool(
@@ -482,6 +543,11 @@ def describe_factors(tests, contrasts, levels, value):
         ),
         "continuous": param("Numeric factors to take as numbers (slopes)", kind="columns", of="table"),
         "unit": param("Unit of the value, for the figure"),
+        "adjusted": param(
+            "Factors that are only held constant, whose levels the first sentence does not rank",
+            kind="texts",
+            role="adjusted",
+        ),
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "anova_table_consistent"),
     keywords=(
@@ -576,6 +642,7 @@ def anova(
     within: str = "",
     control: str = "",
     unit: str = "",
+    adjusted: list[str] = [],  # noqa: B006
 ):
     """Test the effects of one or more factors on a measured value."""
     import pandas as pd
@@ -640,7 +707,8 @@ def anova(
     leading, following = level_findings(plain, post_hoc_rows(plain), grid, value, crossed)
     if asked:
         leading, following = asked_findings(asked, grid, value, list(grid["levels"])), []
-    leading = leading or describe_factors(tests, plain, grid["levels"], value)
+    leading = leading or describe_factors(tests, plain, grid["levels"], value, adjusted)
+    leading = leading or describe_crossed(tests, means, plain, value)
     findings = [*leading, *findings, *following]
     return {
         "anova_table": pd.DataFrame(rows),

@@ -42,6 +42,7 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
+from engine.toolbox.tables.wording import between, with_term
 
 
 @check("rate_ratios_match")
@@ -292,10 +293,10 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
          "row": {"check": test["check"]}}
     ]  # fmt: skip
     for row in factors:
-        verdict = "differs between the levels" if row["p_value"] < 0.05 else "is not shown to differ between the levels"
+        verdict = "differs" if row["p_value"] < 0.05 else "is not shown to differ"
         findings.append(
-            {"text": f"The {what} {verdict} of {row['factor']}: {row['test']} {format_number(row['statistic'], 4)} on "
-                     f"{row['df']} df, {format_p(row['p_value'])}.",
+            {"text": f"The {what} {verdict} {between(row['factor'])}: {row['test']} "
+                     f"{format_number(row['statistic'], 4)} on {row['df']} df, {format_p(row['p_value'])}.",
              "values": finding_values(statistic=row["statistic"], p_value=row["p_value"]),
              "output": "factor_tests", "row": {"factor": row["factor"]}}
         )  # fmt: skip
@@ -306,9 +307,10 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
         ratio = row["rate_ratio"]
         change = f"{100 * (1 - ratio):.3g} % lower" if ratio < 1 else f"{100 * (ratio - 1):.3g} % higher"
         change = f"{format_number(ratio)} times as high" if ratio > 3 else change
+        where = with_term(row["term"], row["meaning"])
         start = (
-            f"The {what} is {change} with {row['meaning']}" if row["p_value"] < 0.05
-            else f"No effect of {row['meaning']} on the {what} was shown"
+            f"The {what} is {change} {where}" if row["p_value"] < 0.05
+            else f"The {what} is not shown to change {where}"
         )  # fmt: skip
         findings.append(
             {"text": f"{start}{others}: rate ratio {format_number(ratio, 4)} (95 % CI "
@@ -455,11 +457,12 @@ def count_regression(
     grid = reference_grid(design, table, effects, products)
     parts = {"beta": np.asarray(fit.params), "covariance": np.asarray(fit.cov_params())}
     means, contrasts = marginal_tables(grid, {**parts, "df": float("inf"), "scale": "rate"})
-    lead = marginal_findings(contrasts, grid, predictors[0], what, what, False)
+    together = {row["factor"]: row["p_value"] for row in factors}
+    noun, per = (f"rate of {count}", exposure) if exposure else (what, "")
+    lead = marginal_findings(contrasts, grid, predictors[0], noun, what, False, together.get(predictors[0]), per)
     told = set(effects[predictors[0]]) if lead else set()
     name = "Negative binomial" if alpha else "Poisson"
     findings = count_findings(rows, factors, chosen, name, what, told, effects[predictors[0]])
-    together = {row["factor"]: row["p_value"] for row in factors}
     if not lead:  # what the question names first answers it; which model was taken comes after
         own = [one for one in findings if one["row"].get("term") in effects[predictors[0]]]
         findings = [*own, *(one for one in findings if one not in own)]

@@ -34,8 +34,8 @@ from engine.toolbox.tables.columns import (
     plain_table,
     reference_levels,
     require_columns,
-    several_told,
 )
+from engine.toolbox.tables.wording import between, high_to_low, in_size, per_step, several_told, with_term
 
 
 @check("coefficients_in_their_intervals")
@@ -116,8 +116,14 @@ def describe_predictors(rows, effects, joint, subject, verb, key, adjusted, mean
         size = abs(effect) if key == "estimate" else 100 * abs(effect - 1)
         change = f"{format_number(size)}{' %' * none} {'higher' if effect > none else 'lower'}"
         change = f"{format_number(effect)} times as high" if none and effect >= 3 else change
+        where = with_term(row["term"], row["meaning"], name)
+        where = where.replace(" than ", " as ", 1) if change.endswith("as high") else where
         interval = f"95 % CI {format_number(low)} to {format_number(high)}"
-        parts.append({"name": name, "p": row["p_value"], "size": change, "where": f"with {row['meaning']}",
+        interval = interval if none or row["p_value"] >= 0.05 else in_size(effect, low, high)[1]
+        levels = [mean["mean"] for mean in means if mean["factor"] == name and not mean["within"]]
+        if len(levels) == 2:  # the reference stands first
+            interval = f"{format_number(levels[1])} against {format_number(levels[0])}, {interval}"
+        parts.append({"name": name, "p": row["p_value"], "size": change, "where": where,
                       "interval": f"{key.replace('_', ' ')} {format_number(effect)}, {interval}" if none else interval}
                      )  # fmt: skip
     values = finding_values(n=rows[0]["n"], n_significant=sum(part["p"] < 0.05 for part in parts))
@@ -138,7 +144,7 @@ def predictor_matrix(table, predictors, categorical, per=1.0):
         if numeric and name not in categorical:
             step = per if column.nunique() > 2 else 1.0
             columns[name] = numeric_values(table, name) / step
-            meanings[name] = f"{step:g} unit{'s' if step != 1 else ''} more of {name}"
+            meanings[name] = per_step(name, step)
             if column.nunique() < 2:
                 raise ValueError(f"Predictor {name!r} has the same value in every row used; leave it out.")
             continue
@@ -353,14 +359,11 @@ def levels_findings(together, means, outcome, adjusted):
     for name, row in together.items():
         order = sorted((mean for mean in means if mean["factor"] == name), key=lambda mean: -mean["mean"])
         ends = {"highest": order[0]["mean"], "lowest": order[-1]["mean"]} if order else {}
-        told = (
-            f"{kind} highest in {order[0]['level']} ({format_number(order[0]['mean'])}), lowest in "
-            f"{order[-1]['level']} ({format_number(order[-1]['mean'])}); " if order else ""
-        )  # fmt: skip
+        told = f": {kind} {high_to_low({mean['level']: mean['mean'] for mean in order}, name)}" if order else ""
         findings.append(
-            {"text": f"{outcome} {'differs' if row['p_value'] < 0.05 else 'is not shown to differ'} between the levels "
-                     f"of {name}{held}: {told}F({row['note']}) = {format_number(row['value'], 4)}, "
-                     f"{format_p(row['p_value'])}.",
+            {"text": f"{outcome} {'differs' if row['p_value'] < 0.05 else 'is not shown to differ'} "
+                     f"{between(name)}{held} ({format_p(row['p_value'])}){told}; F({row['note']}) = "
+                     f"{format_number(row['value'], 4)}.",
              "values": finding_values(**ends, value=row["value"], p_value=row["p_value"]), "output": "diagnostics",
              "row": {"check": row["check"]}}
         )  # fmt: skip
@@ -390,14 +393,17 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
     for row in sorted((row for row in rows[1:] if row["term"] not in told), key=lambda row: row["p_value"])[:8]:
         clear = row["p_value"] < 0.05
         direction = "higher" if row["estimate"] > 0 else "lower"
+        where = with_term(row["term"], row["meaning"])
+        size, limits = in_size(row["estimate"], row["lower_95"], row["upper_95"])
+        limits = limits if clear else (
+            f"95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])}")  # fmt: skip
         start = (
-            f"{outcome} is {format_number(abs(row['estimate']))} {direction} with {row['meaning']}" if clear
-            else f"No effect of {row['meaning']} on {outcome} was shown"
+            f"{outcome} is {size} {direction} {where}{others}" if clear
+            else f"{outcome} is not shown to change {where}{others}: coefficient {format_number(row['estimate'])}"
         )  # fmt: skip
         findings.append(
-            {"text": f"{start}{others}: coefficient {format_number(row['estimate'])} (95 % CI "
-                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), "
-                     f"{format_p(row['p_value'])}{'' if clear else left_open(row['lower_95'], row['upper_95'])}.",
+            {"text": f"{start} ({limits}), {format_p(row['p_value'])}"
+                     f"{'' if clear else left_open(row['lower_95'], row['upper_95'])}.",
              "values": finding_values(estimate=(row["estimate"], row["lower_95"], row["upper_95"]),
                                       p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}

@@ -41,6 +41,7 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
+from engine.toolbox.tables.wording import with_term
 
 
 def separated(design, event):
@@ -360,9 +361,10 @@ def logistic_regression(
         key=lambda row: (row["term"] not in effects[predictors[0]], row["p_value"]),
     )[:8]:
         direction = "higher" if row["odds_ratio"] > 1 else "lower"
+        where = with_term(row["term"], row["meaning"])
         start = (
-            f"The odds of {outcome} = {level} are {direction} with {row['meaning']}" if row["p_value"] < 0.05
-            else f"No effect of {row['meaning']} on the odds of {outcome} = {level} was shown"
+            f"The odds of {outcome} = {level} are {direction} {where}" if row["p_value"] < 0.05
+            else f"The odds of {outcome} = {level} are not shown to change {where}"
         )  # fmt: skip
         others = ", others held equal" if len(rows) > 2 else ""
         open_odds = left_open(row["lower_95"], row["upper_95"], ratio=True, what="odds")

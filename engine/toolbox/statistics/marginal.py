@@ -19,7 +19,9 @@ from engine.toolbox.tables.columns import (
     left_open,
     level_labels,
     order_levels,
+    which_differ,
 )
+from engine.toolbox.tables.wording import between, high_to_low, in_size, rate_base, rate_unit
 
 
 def reference_grid(design, table, blocks, products):
@@ -308,38 +310,77 @@ def contrast_frame(rows):
     return pd.DataFrame(rows).reindex(columns=order) if rows else None
 
 
-def describe_contrasts(rows, grid, what, most=3):
-    """Return a finding for each of the clearest contrasts of one factor, its direction in words."""
+def describe_contrasts(rows, grid, what, most=3, per=""):
+    """Return a finding for each of the clearest contrasts of one factor, its direction in words and the values first.
+
+    Of rates `per` says per what: small ones are told per 1,000 of it.
+    """
     findings = []
     for row in sorted(rows, key=lambda row: row["p_value"])[:most]:
         first, second = (called_level(row[key], row["factor"]) for key in ("group_1", "group_2"))
         adjusted = len(grid["levels"]) + len(grid["held"]) > row.get("factors", 1 + bool(row["within"]))
         subject = f"{'Adjusted ' if adjusted else ''}{what}"
         subject = subject[0].upper() + subject[1:]
-        effect, higher = row["effect"], "higher" if row["estimate"] > 0 else "lower"
-        size = f"{format_number(abs(effect))} " if row["effect_type"] == "difference" else ""
-        if row["effect_type"] == "rate ratio":
-            size = f"{100 * abs(effect - 1):.3g} % "
-        if row["effect_type"] == "rate ratio" and effect > 3:
-            size, higher = f"{format_number(effect)} times as ", "high"
-        ends = f"{first} ({format_number(row['mean_1'])}) {{}} {second} ({format_number(row['mean_2'])})"
-        verdict = (
-            f"is {size}{higher} in {ends.format('as in' if higher == 'high' else 'than in')}" if row["p_adj"] < 0.05
-            else f"is not shown to differ between {ends.format('and')}"
+        effect, means, clear = row["effect"], (row["mean_1"], row["mean_2"]), row["p_adj"] < 0.05
+        differs, higher = row["effect_type"] == "difference", "higher" if row["estimate"] > 0 else "lower"
+        size, interval = in_size(effect, row["lower_95"], row["upper_95"]) if differs and clear else (
+            format_number(effect), f"95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])}"
         )  # fmt: skip
+        if row["effect_type"] == "rate ratio":
+            higher = f"{100 * abs(effect - 1):.3g} % {higher}"
+        if row["effect_type"] == "rate ratio" and effect > 3:
+            higher = f"{format_number(effect)} times as high"
+        verdict = (
+            f"is {higher} in {first} {'as' if higher.endswith('high') else 'than'} in {second}" if clear
+            else f"is not shown to differ between {first} and {second}"
+        )  # fmt: skip
+        base = rate_base(means) if per else 1
+        percent = row["effect_type"] == "odds ratio"
+        ends = " against ".join(f"{100 * mean:.3g} %" if percent else format_number(base * mean) for mean in means)
+        ends += rate_unit(per, base)
         corrected = "" if row["adjustment"].startswith("none") else f"{row['adjustment'].split(' (')[0]}-adjusted "
         where = f" where {row['within']}" if row["within"] else ""
-        scale, kind = row["effect_type"] != "difference", "odds" if row["effect_type"] == "odds ratio" else "anything"
+        open_ = "" if clear else left_open(row["lower_95"], row["upper_95"], not differs, what="odds" if percent else (
+            "anything"))  # fmt: skip
+        scaled = {f"mean_{key} per {base}": base * mean for key, mean in zip("12", means, strict=True)}
         findings.append(
-            {"text": f"{subject} {verdict}{where}: {row['effect_type']} {format_number(row['effect'])} (95 % CI "
-                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {corrected}"
-                     f"{format_p(row['p_adj'])}"
-                     f"{'' if row['p_adj'] < 0.05 else left_open(row['lower_95'], row['upper_95'], scale, what=kind)}.",
-             "values": finding_values(effect=(row["effect"], row["lower_95"], row["upper_95"]), p_adj=row["p_adj"],
-                                      mean_1=row["mean_1"], mean_2=row["mean_2"], n_1=row["n_1"], n_2=row["n_2"]),
+            {"text": f"{subject} {verdict}{where}: {ends}, {row['effect_type']} {size} ({interval}), {corrected}"
+                     f"{format_p(row['p_adj'])}{open_}.",
+             "values": finding_values(effect=(effect, row["lower_95"], row["upper_95"]), p_adj=row["p_adj"],
+                                      mean_1=row["mean_1"], mean_2=row["mean_2"], n_1=row["n_1"], n_2=row["n_2"],
+                                      **(scaled if base > 1 else {})),
              "output": "contrasts", "row": {"comparison": row["comparison"]}}
         )  # fmt: skip
     return findings
+
+
+def describe_all_levels(rows, grid, what, p_value, per=""):
+    """Return the finding on a factor of three levels or more: its means from high to low, and which of them differ.
+
+    Args:
+        rows: the contrasts of all pairs of its levels.
+        grid: the reference grid.
+        what: what a mean is called.
+        p_value: of all levels together.
+        per: what a rate is per.
+    """
+    factor = rows[0]["factor"]
+    means = {row[f"group_{key}"]: row[f"mean_{key}"] for row in rows for key in ("1", "2")}
+    base = rate_base(means.values()) if per else 1
+    percent = rows[0]["effect_type"] == "odds ratio"
+    told = high_to_low(means, factor, scale=100 if percent else base, unit=" %" if percent else "")
+    subject = f"{'Adjusted ' if len(grid['levels']) + len(grid['held']) > 1 else ''}{what}"
+    verdict = "differs" if p_value < 0.05 else "is not shown to differ"
+    apart = which_differ([row | {"difference": row["estimate"]} for row in rows], factor)
+    return {
+        "text": f"{subject[0].upper()}{subject[1:]} {verdict} {between(factor)} ({format_p(p_value)}): "
+                f"{told}{rate_unit(per, base)}; {apart} at an adjusted p below 0.05 "
+                f"({rows[0]['adjustment'].split(' (')[0]}).",
+        "values": finding_values(p_value=p_value, **{f"mean {level}": mean for level, mean in means.items()},
+                                 **({f"mean {level} per {base}": base * mean for level, mean in means.items()}
+                                    if base > 1 else {})),
+        "output": "marginal_means", "row": {},
+    }  # fmt: skip
 
 
 def describe_change(row, what):
@@ -410,7 +451,7 @@ def each_change(contrasts, grid, tests, first, second, what):
     return [describe_each_change(rows, grid, test, first, second, what)]
 
 
-def marginal_findings(contrasts, grid, lead, noun, outcome, interacts):
+def marginal_findings(contrasts, grid, lead, noun, outcome, interacts, joint=None, per=""):
     """Return the findings of the factor asked about first: its adjusted means, or how its effect changes.
 
     Args:
@@ -420,7 +461,10 @@ def marginal_findings(contrasts, grid, lead, noun, outcome, interacts):
         noun: what a mean is called, `mean weight` or `probability of death`.
         outcome: what was modelled.
         interacts: whether the model has an interaction, so that averages over it may mislead.
+        joint: the p-value of all levels of the first predictor together, where the levels are to be told together.
+        per: what a rate is per, where `noun` does not say it.
     """
     changes = [describe_change(row, outcome) for row in contrasts if "of" in row]
     rows = [row for row in contrasts if row["factor"] == lead and bool(row["within"]) == interacts]
-    return changes or describe_contrasts(rows, grid, noun)
+    together = [describe_all_levels(rows, grid, noun, joint, per)] if joint is not None and len(rows) > 2 else []
+    return changes or [*together, *describe_contrasts(rows, grid, noun, per=per)]

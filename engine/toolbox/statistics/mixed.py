@@ -50,6 +50,7 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
+from engine.toolbox.tables.wording import with_term
 
 
 @check("mixed_coefficients_consistent")
@@ -234,11 +235,13 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
         clear = row["p_value"] < 0.05
         target = f"the {ratio.split('_')[0]} of {event}" if ratio else event
         size = f"{100 * abs(row[name] - 1):.3g} % " if ratio and row[name] < 3 else ""
+        size = size if ratio else f"{format_number(abs(row[name]), 4)} "
         verb = f"{'are' if ratio == 'odds_ratio' else 'is'} {size}{'higher' if row['estimate'] > 0 else 'lower'}"
+        where = with_term(row["term"], row["meaning"])
         start = (
             f"{'An' if clear else 'No'} {row['meaning']} on {target} was shown" if row["term"] in interactions
-            else f"{target[0].upper() + target[1:] if ratio else target} {verb} with {row['meaning']}" if clear
-            else f"No effect of {row['meaning']} on {target} was shown"
+            else f"{target[0].upper() + target[1:] if ratio else target} {verb} {where}" if clear
+            else f"{target[0].upper() + target[1:] if ratio else target} {verb.split()[0]} not shown to change {where}"
         )  # fmt: skip
         others = ", others held equal" if len(rows) > 2 else ""
         left = "odds" if ratio == "odds_ratio" else "anything"
@@ -503,7 +506,9 @@ def mixed_model(
     model = {"beta": beta, "covariance": covariance, "df": df, "scale": scale}
     means, contrasts = marginal_tables(grid, model, interacting)
     noun = f"{scale} of {what}" if ratio else f"mean {outcome}"
-    lead = marginal_findings(contrasts, grid, fixed[0], noun, what, interaction)
+    together = {row["effect"]: row["p_value"] for row in tests if row["df"] > 1}
+    per = exposure if family == "poisson" else ""
+    lead = marginal_findings(contrasts, grid, fixed[0], noun, what, interaction, together.get(fixed[0]), per)
     change = any("of" in row for row in contrasts)
     told = (joint if change else []) + (effects[fixed[0]] if lead else [])
     about = describe_effects(terms, tests, ratio, what, joint, told)
@@ -520,7 +525,6 @@ def mixed_model(
     if not interaction:
         said = {"binomial": f"The odds of {what}", "poisson": f"The rate of {what}"}.get(family, outcome)
         verb = "are" if family == "binomial" else "is"
-        together = {row["effect"]: row["p_value"] for row in tests if row["df"] > 1}
         several = describe_predictors(
             terms, effects, together, said, verb, ratio or "estimate", adjusted, () if family == "binomial" else means
         )

@@ -18,6 +18,7 @@ from engine.toolbox.tables.columns import (
     level_labels,
     which_differ,
 )
+from engine.toolbox.tables.wording import between, high_to_low, in_size, per_step
 
 
 def changing_number(design, groups, effects, preferred):
@@ -85,6 +86,7 @@ def compared_slopes(rows, levels):
     Two groups: Welch's t-test. More: Welch's ANOVA, and all pairs by Games and Howell. First minus second.
     """
     import numpy as np
+    from scipy.stats import t
 
     samples = {level: np.array([row["slope"] for row in rows if row["group"] == level]) for level in levels}
     samples = {level: values[~np.isnan(values)] for level, values in samples.items()}
@@ -105,52 +107,79 @@ def compared_slopes(rows, levels):
             row["comparison"] = f"{row['group_1']} vs {row['group_2']}"
             for key in ("1", "2"):
                 values = samples[row[f"group_{key}"]]
-                row |= {f"n_{key}": len(values), f"mean_slope_{key}": float(values.mean()),
-                        f"sd_slope_{key}": float(values.std(ddof=1))}  # fmt: skip
+                mean, sd = float(values.mean()), float(values.std(ddof=1))
+                half = float(t.ppf(0.975, len(values) - 1)) * sd / len(values) ** 0.5
+                row |= {f"n_{key}": len(values), f"mean_slope_{key}": mean, f"sd_slope_{key}": sd}
+                row |= {f"mean_slope_{key}_lower_95": mean - half, f"mean_slope_{key}_upper_95": mean + half}
     return adjust_rows(compared, "holm")
 
 
+def own_change(row, key, over):
+    """Return the verb and the size of one group's mean slope: `falls`, `by 9.31 per day in enr (95 % CI 8.5 to 10.1)`.
+
+    The verb is "" where the interval does not show which way it goes; the size then keeps its sign.
+    """
+    mean, low, high = (row[f"mean_slope_{key}{end}"] for end in ("", "_lower_95", "_upper_95"))
+    if low <= 0 <= high:
+        return "", f"{format_number(mean)} {over}", f"95 % CI {format_number(low)} to {format_number(high)}"
+    size, interval = in_size(mean, low, high)
+    return ("rises" if mean > 0 else "falls"), f"{size} {over}", interval
+
+
+def describe_two_slopes(row, outcome, over, group):
+    """Return the finding on two groups: how each changes and whether that is shown, then which changes faster."""
+    first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
+    one, two, clear, per = row["mean_slope_1"], row["mean_slope_2"], row["p_value"] < 0.05, per_step(over)
+    (moves, size, seen), (moves_2, size_2, seen_2) = (own_change(row, key, per) for key in ("1", "2"))
+    short_2 = size_2.removesuffix(f" {per}")
+    if moves == moves_2:
+        start = f"{moves} in both: by" if moves else "is not shown to change in either:"
+        told = f"{start} {size} in {first} ({seen}) and {short_2} in {second} ({seen_2})"
+    else:
+        told = " and ".join(
+            f"{verb} by {amount} in {level} ({interval})" if verb
+            else f"is not shown to change in {level} ({amount}; {interval})"
+            for verb, amount, level, interval in ((moves, size, first, seen), (moves_2, short_2, second, seen_2))
+        )  # fmt: skip
+    gap, interval = in_size(row["difference"], row["lower_95"], row["upper_95"])
+    if not clear:
+        interval = f"95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])}"
+        gap = f"another rate is not shown: {first} minus {second} {format_number(row['difference'])}"
+    elif one * two > 0:
+        gap = f"{gap} {per} {'faster' if abs(one) > abs(two) else 'slower'} in {first} than in {second}"
+    else:
+        gap = f"the two differ by {gap} {per}"
+    unseen = "" if clear else left_open(row["lower_95"], row["upper_95"], what="rates")
+    return (f"{outcome} {told}; {gap} ({interval}), {format_p(row['p_value'])} ({row['test']} on the subjects' own "
+            f"slopes, n = {row['n_1']} and {row['n_2']}){unseen}.")  # fmt: skip
+
+
 def describe_slopes(compared, outcome, over, group):
-    """Return the finding that says in which group the subjects' own slopes are steeper."""
+    """Return the finding that says how steep the subjects' own slopes are in each group, and where steeper."""
     row = compared[0]
     if not row["group_1"]:
-        verdict = "differ" if row["p_value"] < 0.05 else "are not shown to differ"
+        changes = "changes" if row["p_value"] < 0.05 else "is not shown to change"
+        verdict, per = f"{changes} at different rates", per_step(over)
         means = {r[f"group_{key}"]: r[f"mean_slope_{key}"] for r in compared[1:] for key in ("1", "2")}
-        order = sorted(means, key=lambda level: -means[level])
-        steep = [f"{group} {level} ({format_number(means[level])} a unit)" for level in (order[0], order[-1])]
         reach = max(abs(r[key]) for r in compared[1:] for key in ("lower_95", "upper_95"))
-        unseen = (
-            f"; the data are compatible with differences of up to {format_number(reach)} a unit between two of them"
-        )
+        unseen = f"; the data are compatible with differences of up to {format_number(reach)} {per} between two of them"
         text = (
-            f"The subjects' own slopes of {outcome} over {over} {verdict} between the groups of {group}: on average "
-            f"highest in {steep[0]}, lowest in {steep[1]}; {format_p(row['p_value'])} ({row['test']} on one slope a "
-            f"subject); {which_differ(compared[1:], group)} at an adjusted p below 0.05"
-            f"{unseen if row['p_value'] >= 0.05 else ''}."
+            f"{outcome} {verdict} {between(group)} ({format_p(row['p_value'])}, {row['test']} on the subjects' own "
+            f"slopes): on average {high_to_low(means, group)} {per}; {which_differ(compared[1:], group)} at an "
+            f"adjusted p below 0.05{unseen if row['p_value'] >= 0.05 else ''}."
         )
+        order = sorted(means, key=lambda level: -means[level])
+        own = {f"mean slope {level}": means[level] for level in order}
         values = finding_values(highest=means[order[0]], lowest=means[order[-1]], statistic=row["statistic"],
-                                p_value=row["p_value"])  # fmt: skip
+                                p_value=row["p_value"], **own)  # fmt: skip
     else:
-        first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
-        one, two, clear = row["mean_slope_1"], row["mean_slope_2"], row["p_value"] < 0.05
-        if one * two > 0:
-            moves = "rises" if one > 0 else "falls"
-            verdict = f"{moves} {'faster' if abs(one) > abs(two) else 'slower'} over {over} in {first} than in {second}"
-        else:
-            moves = ("rises", "falls") if one > two else ("falls", "rises")
-            verdict = f"{moves[0]} over {over} in {first} and {moves[1]} in {second}"
-        if not clear:
-            verdict = f"is not shown to change at another rate over {over} in {first} than in {second}"
-        unseen = "" if clear else left_open(row["lower_95"], row["upper_95"], what="rates")
-        text = (
-            f"{outcome} {verdict}: by {format_number(one)} (n = {row['n_1']}) against {format_number(two)} "
-            f"(n = {row['n_2']}) for one unit of {over}, difference {format_number(row['difference'])} (95 % CI "
-            f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), {format_p(row['p_value'])} "
-            f"({row['test']}, means of the subjects' own slopes){unseen}."
+        text = describe_two_slopes(row, outcome, over, group)
+        one, two = (
+            tuple(row[f"mean_slope_{key}{end}"] for end in ("", "_lower_95", "_upper_95")) for key in ("1", "2")
         )
         values = finding_values(
             difference=(row["difference"], row["lower_95"], row["upper_95"]), p_value=row["p_value"],
-            mean_slope_1=row["mean_slope_1"], mean_slope_2=row["mean_slope_2"], n_1=row["n_1"], n_2=row["n_2"],
+            mean_slope_1=one, mean_slope_2=two, n_1=row["n_1"], n_2=row["n_2"],
         )  # fmt: skip
     return {"text": text, "values": values, "output": "slope_comparison", "row": {"comparison": row["comparison"]}}
 
@@ -175,7 +204,8 @@ def slope_tables(y, design, table, groups, effects, preferred, outcome):
     compared = compared_slopes(rows, sorted(columns.index, key=lambda level: (columns[level] > 0, level)))
     if not compared:
         return slopes, None, []
-    order = ["comparison", "test", "group_1", "group_2", "n_1", "n_2", "mean_slope_1", "mean_slope_2", "sd_slope_1",
+    order = ["comparison", "test", "group_1", "group_2", "n_1", "n_2", "mean_slope_1", "mean_slope_1_lower_95",
+             "mean_slope_1_upper_95", "mean_slope_2", "mean_slope_2_lower_95", "mean_slope_2_upper_95", "sd_slope_1",
              "sd_slope_2", "difference", "lower_95", "upper_95", "statistic", "df", "df_2", "p_value",
              "p_adj"]  # fmt: skip
     finding = describe_slopes(compared, outcome, over, group)

@@ -108,7 +108,7 @@ def test_person_years_give_the_published_rate_ratio():
     assert (ratio["lower_95"], ratio["upper_95"]) == pytest.approx((1.03, 3.35), abs=5e-3)
     assert ratio["se"] == pytest.approx(math.sqrt(1 / 41 + 1 / 15))
     assert (
-        "Rate of cases per years is 85.6 % higher in exposed = yes (0.00146) than in exposed = no"
+        "Rate of cases is 85.6 % higher in exposed = yes than in exposed = no: 1.46 against 0.789 per 1,000 years"
         in result["findings"][0]["text"]
     )
 

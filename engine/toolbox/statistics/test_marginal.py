@@ -19,6 +19,7 @@ from engine.toolbox.statistics.linear import linear_regression
 from engine.toolbox.statistics.logistic import logistic_regression
 from engine.toolbox.statistics.mixed import mixed_model
 from engine.toolbox.statistics.test_mixed import TEETH, clinic
+from engine.toolbox.tables.columns import format_p
 
 # R's emmeans::pigs: leucine by source and percentage of protein; its cell means are printed in the vignette "basics".
 CELLS = {
@@ -117,7 +118,7 @@ def test_warpbreaks_with_an_interaction_match_emmeans(fit):
     said = " ".join(finding["text"] for finding in result["findings"])
     # R: anova(warp.lm): wool:tension F 4.1891, p 0.02104
     assert "F(2, 48) = 4.189, p = 0.021" in said
-    assert "16.3 lower in B (28.2) than in A (44.6) where tension = L" in said
+    assert "lower in B than in A where tension = L: 28.2 against 44.6, difference 16.3" in said
 
 
 def test_one_factor_is_tukeys_test_of_scipy():
@@ -226,7 +227,7 @@ def test_one_factor_gives_the_observed_share_and_woolfs_interval():
     half = 1.959964 * np.sqrt(1 / 18 + 1 / 12 + 1 / 10 + 1 / 30)
     assert row["effect"] == pytest.approx(18 * 30 / (12 * 10))
     assert row["lower_95"] == pytest.approx(4.5 * np.exp(-half), rel=1e-5)
-    assert "higher in exposed = yes (0.600) than in exposed = no (0.250)" in result["findings"][0]["text"]
+    assert "higher in exposed = yes than in exposed = no: 60 % against 25 %" in result["findings"][0]["text"]
 
 
 def test_separated_outcomes_get_no_wald_contrasts():
@@ -249,7 +250,9 @@ def test_rates_of_one_factor_are_counts_over_exposure():
     half = stats.studentized_range.ppf(0.95, 3, np.inf) / np.sqrt(2) * np.sqrt(1 / 14 + 1 / 77)
     assert row["effect"] == pytest.approx(rates["c"] / rates["a"], rel=1e-6)
     assert row["upper_95"] == pytest.approx(rates["c"] / rates["a"] * np.exp(half), rel=1e-4)
-    assert "Rate of hits per hours is" in result["findings"][0]["text"]
+    text = result["findings"][0]["text"]
+    assert text.startswith("Rate of hits differs by site (p = ")
+    assert f"c {rates['c']:.2f}, b {rates['b']:.2f} and a {rates['a']:.2f} per hour" in text
 
 
 def test_a_mixed_models_contrast_between_subjects_is_a_t_test_of_their_means():
@@ -415,9 +418,9 @@ def test_levels_together_are_tested_as_dropping_the_factor_does(tmp_path):
     assert (row["value"], row["p_value"]) == (pytest.approx(f), pytest.approx(p))
     means = full.predict(pd.DataFrame({"arm": ["a", "c"], "before": table["before"].mean()}))
     assert record["findings"][0]["text"].startswith(
-        "after differs between the levels of arm, others held equal: adjusted mean highest in c "
-        f"({means[1]:.1f}), lowest in a ({means[0]:.1f}); F(2, 56)"
+        f"after differs by arm, others held equal ({format_p(p)}): adjusted mean c {means[1]:.1f}, b "
     )
+    assert f" and a {means[0]:.1f}; F(2, 56)" in record["findings"][0]["text"]
 
 
 @pytest.mark.slow
@@ -439,5 +442,5 @@ def test_effects_per_ten_units_are_ten_times_as_large_on_their_scale(tool, tmp_p
         found.append(rows.loc["age", "estimate" if "estimate" in rows else "coef"])
         others = rows.drop(["age", "Intercept"])["p_value"].tolist()
     assert found[1] == pytest.approx(10 * found[0])
-    assert any("10 units more of age" in finding["text"] for finding in record["findings"])
+    assert any("per 10 units of age" in finding["text"] for finding in record["findings"])
     assert others == pytest.approx(rows.drop(["age", "Intercept"])["p_value"].tolist())

@@ -74,7 +74,7 @@ def test_random_intercepts_of_orthodont_match_nlme(tmp_path):
     assert component(tables, "ICC") == pytest.approx(1.807425**2 / (1.807425**2 + 1.431592**2), rel=1e-4)
     assert "linear mixed model (REML) to 108 rows of 27 subjects" in record["findings"][1]["text"]
     age = tables["coefficients"].set_index("term").loc["age"]
-    assert f"{age['estimate']:.3f} higher with 1 unit more of age" in record["findings"][0]["text"]
+    assert f"{age['estimate']:.3f} higher per unit of age" in record["findings"][0]["text"]
     assert any("reference level is female" in text for text in record["warnings"])
 
 
@@ -94,7 +94,7 @@ def test_random_slopes_of_orthodont_match_nlme():
     reference = stats.ttest_1samp(slopes, 0)
     assert terms.loc["age", "df"] == reference.df
     assert terms.loc["age", "statistic"] == pytest.approx(reference.statistic, rel=1e-3)
-    assert result["findings"][0]["text"].startswith("distance is higher with 1 unit more of age")
+    assert result["findings"][0]["text"].startswith("distance is 0.6602 higher per unit of age")
     assert "at the mean of age" in result["findings"][1]["text"]
 
 

@@ -57,7 +57,8 @@ def test_boys_and_girls_slopes_are_compared_by_welch(tmp_path):
     # Complete data: the difference of mean slopes is the model's interaction, 0.3048 (Pinheiro & Bates, fm2Orth)
     term = tables["coefficients"].set_index("term").loc["Sex[male vs female]:age", "estimate"]
     assert row["difference"] == pytest.approx(term, rel=1e-5)
-    assert "distance rises faster over age in male than in female: by 0.784" in record["findings"][0]["text"]
+    assert "distance rises in both: by 0.784 per unit of age in male (95 % CI " in record["findings"][0]["text"]
+    assert "; 0.305 per unit of age faster in male than in female (95 % CI " in record["findings"][0]["text"]
     assert "interaction" in record["findings"][1]["text"]
 
 
@@ -79,7 +80,7 @@ def test_three_groups_are_compared_by_welchs_anova_and_games_howell(tmp_path):
     assert {other["comparison"] for other in others} == {"b vs a", "c vs a", "c vs b"}
     found = {other["comparison"]: other["p_adj"] for other in others}
     assert found["c vs a"] == pytest.approx(games.pvalue[2, 0], rel=1e-4)
-    assert any("are not shown to differ between the groups of centre" in f["text"] for f in record["findings"])
+    assert any("is not shown to change at different rates by centre" in f["text"] for f in record["findings"])
 
 
 def test_subjects_with_few_rows_say_so_by_what_is_missing():
@@ -119,4 +120,4 @@ def test_occasions_in_columns_have_slopes_over_their_numbers(tmp_path):
     assert abs(row["difference"]) == pytest.approx(abs(reference["difference"]))
     assert row["p_value"] == pytest.approx(reference["p_value"])
     assert "distance rises" in record["findings"][0]["text"]
-    assert "over year in" in record["findings"][0]["text"]
+    assert " per year in" in record["findings"][0]["text"]

@@ -19,9 +19,9 @@ from engine.toolbox.tables.columns import (
     numeric_values,
     order_levels,
     reference_levels,
-    several_told,
 )
 from engine.toolbox.tables.rows import table_row
+from engine.toolbox.tables.wording import between, per_step, several_told
 
 
 def code_covariates(data, covariates, categorical, per=1.0, references=()):
@@ -230,15 +230,14 @@ def term_finding(table, row, covariates, n, what, per=1.0):
     ratio = row["hazard_ratio"]
     size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}"
     size = f"{ratio:.3g} times as high" if ratio >= 3 else size
-    many = f"{per:g} units" if per != 1 else "one unit"
     level, reference = called_level(row["level"], row["covariate"]), row["reference"]
-    where = f"with {level} than with {reference}" if row["level"] else f"for {many} more of {row['covariate']}"
+    where = f"with {level} than with {reference}" if row["level"] else per_step(row["covariate"], per)
     where = where.replace(" than with ", " as with ") if ratio >= 3 else where
     if row["p_value"] < 0.05:
         text = f"The hazard of {what} was {size} {where}"
     else:
         text = (f"The hazard of {what} was not shown to differ between {level} and {reference}" if row["level"]
-                else f"The hazard of {what} was not shown to change for {many} more of {row['covariate']}")  # fmt: skip
+                else f"The hazard of {what} was not shown to change {where}")  # fmt: skip
     others = [name for name in covariates if name != row["covariate"]]
     held = f", adjusted for {', '.join(others[:6])}{' and others' if len(others) > 6 else ''}" if others else ""
     unseen = "" if row["p_value"] < 0.05 else left_open(row["lower_95"], row["upper_95"], ratio=True)
@@ -288,7 +287,7 @@ def describe_levels(table, row, n, what, held):
     listed = [f"{called_level(one['level'], row['term'])} {one['hazard_ratio']:.3g} (95 % CI {one['lower_95']:.3g} to "
               f"{one['upper_95']:.3g})" for one in terms[:6]]  # fmt: skip
     return {
-        "text": f"The hazard of {what} {verdict} between the levels of {row['term']}{held} (Wald test, "
+        "text": f"The hazard of {what} {verdict} {between(row['term'])}{held} (Wald test, "
                 f"{format_p(row['p_value'])}): against {called_level(terms[0]['reference'], row['term'])} hazard ratio "
                 f"{in_a_row(listed)}.",
         "values": [{"name": f"hazard_ratio {one['level']}", "value": one["hazard_ratio"], "low": one["lower_95"],
@@ -309,10 +308,12 @@ def describe_covariates(table, covariates, adjusted, n, what, joint=None):
     for name, (row,) in ((name, terms) for name, terms in rows.items() if name not in joint):
         ratio = row["hazard_ratio"]
         size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}"
-        level = called_level(row["level"], name)
+        than = "as" if ratio >= 3 else "than"
+        level, other = (called_level(row[key], name) for key in ("level", "reference"))
+        where = f"in {level} {than} in {other}" if row["level"] else per_step(name)
         parts.append(
             {"name": name, "p": row["p_value"], "size": f"{ratio:.3g} times as high" if ratio >= 3 else size,
-             "where": f"with {level} instead of {row['reference']}" if row["level"] else f"for one unit more of {name}",
+             "where": where,
              "interval": f"hazard ratio {ratio:.3g}, 95 % CI {row['lower_95']:.3g} to {row['upper_95']:.3g}"}
         )  # fmt: skip
     values = [{"name": "n_significant", "value": sum(part["p"] < 0.05 for part in parts), "n": n}]

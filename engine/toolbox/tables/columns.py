@@ -267,38 +267,6 @@ def in_a_row(names):
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def ends_told(part):
-    """Return which level is highest and which lowest, between commas, where that is known."""
-    return ", highest in {} and lowest in {}".format(*part["ends"]) if part.get("ends") else ""
-
-
-def several_told(parts, subject, verb="is", most=5):
-    """Return the sentence on several predictors of one model: what is clear with its size, and what is not shown.
-
-    Args:
-        parts: for each predictor a dict: `name`, `p`, and `size` with `where` and `interval` (`0.6 higher`, `with 1
-            unit more of age`, `95 % CI 0.4 to 0.9`), or no size where several levels are only tested together;
-            these may have `ends`, the highest level and the lowest.
-        subject: what is explained, as a sentence begins with it.
-        verb: how it goes on.
-        most: of so many at most the size is told, the clearest first.
-    """
-    clear = sorted((part for part in parts if part["p"] < 0.05), key=lambda part: part["p"])
-    open_ = [part for part in parts if part["p"] >= 0.05]
-    told = [
-        f"{part['size']} {part['where']} ({part['interval']}, {format_p(part['p'])})" if part.get("size")
-        else f"different between the levels of {part['name']}{ends_told(part)} ({format_p(part['p'])})"
-        for part in clear[:most]
-    ]  # fmt: skip
-    ranges = [f"{part['interval']}, " if part.get("size") else "" for part in open_]
-    left = [f"{part['name']} ({seen}{format_p(part['p'])})" for part, seen in zip(open_, ranges, strict=True)]
-    more = f", and also changes with {in_a_row([part['name'] for part in clear[most:]])}" if clear[most:] else ""
-    unseen = f"not shown to change with {in_a_row(left if len(left) <= most else [part['name'] for part in open_])}"
-    if not clear:
-        return f"{subject} {verb} {unseen}; each is adjusted for the others."
-    return f"{subject} {verb} {in_a_row(told)}{more}{f'; {unseen}' if left else ''}; each is adjusted for the others."
-
-
 def which_differ(rows, group):
     """Return in words which pairs of groups differ at an adjusted p below 0.05: `c above a and b; b above a (3 of 3)`.
 
@@ -313,8 +281,11 @@ def which_differ(rows, group):
         ends = [called_level(row[key], group) for key in ("group_1", "group_2")]
         high, low = ends if row["difference"] > 0 else ends[::-1]
         below.setdefault(high, []).append(low)
-    named = sorted(below.items(), key=lambda item: -len(item[1]))
-    return f"{'; '.join(f'{high} above {in_a_row(lows)}' for high, lows in named)} ({share})"
+    above = {}  # those above the same groups are told together
+    for high, lows in below.items():
+        above.setdefault(tuple(sorted(lows)), (lows, []))[1].append(high)
+    named = sorted(above.values(), key=lambda item: -len(item[0]))
+    return f"{'; '.join(f'{in_a_row(highs)} above {in_a_row(lows)}' for lows, highs in named)} ({share})"
 
 
 def finding_values(**numbers):
