@@ -55,7 +55,7 @@ def test_groups_that_differ_are_named_at_both_ends(tmp_path):
     record, tables, issues = run_step(compare_groups, {"table": TABLE}, {"value": "count", "group": "spray"}, tmp_path)
     assert not issues
     first = record["findings"][0]
-    assert "highest in F (mean 16.7), lowest in C (mean 2.08)" in first["text"]
+    assert "): mean F 16.7, A 14.5 and C 2.08; " in first["text"]
     assert values_of(first)["mean C"] == pytest.approx(np.mean(SPRAYS["C"]))
     shown = tables["groups"].set_index("group")
     assert list(shown.index) == ["F", "A", "C"]
@@ -153,7 +153,12 @@ def interval_of(finding, name):
 
 def test_groups_say_which_of_them_differ():
     text = first_of(compare_groups, TABLE, value="count", group="spray")["text"]
-    assert "A and F above C (2 of 3 pairs) at an adjusted p below 0.05" in text
+    assert (
+        "A above C by 12.4 (p = 1.5e-6); F above C by 14.6 (p = 8.1e-6); not shown: F minus A 2.17 (p = 0.61)" in text
+    )
+    with_another = pd.concat([TABLE, TABLE[TABLE["spray"] == "C"].assign(spray="D")])
+    text = first_of(compare_groups, with_another, value="count", group="spray")["text"]
+    assert "; A and F above C and D (4 of 6 pairs) at an adjusted p below 0.05 (Games-Howell)." in text
 
 
 def test_three_groups_are_told_with_each_pair_and_its_p():
@@ -165,8 +170,10 @@ def test_three_groups_are_told_with_each_pair_and_its_p():
     for i, j in ((0, 1), (0, 2), (1, 2)):
         a, b = (names[i], names[j]) if f"{names[i]} minus {names[j]} " in text else (names[j], names[i])
         gap = samples[a].mean() - samples[b].mean()
-        assert f"{a} minus {b} {format_number(gap)}, {format_p(p[i, j])}" in text
-    assert ", mean difference: " in text
+        a, b, gap = (a, b, gap) if p[i, j] >= 0.05 or gap > 0 else (b, a, -gap)
+        said = f"{a} above {b} by {format_number(gap)}" if p[i, j] < 0.05 else f"{a} minus {b} {format_number(gap)}"
+        assert f"{said} ({format_p(p[i, j])})" in text
+    assert "(Tukey HSD, mean difference)." in text
 
 
 def test_a_question_of_noec_is_answered_by_dunnetts_test():

@@ -134,8 +134,8 @@ def ratio_finding(row, potency, said):
     else:
         more = row["ratio"] > 1
         text = (
-            f"{one} needs {'more' if more else 'less'} {dose} than {other}: {format_number(row['ratio'])} times as "
-            f"much for {goal} ({doses}; ratio {limits}; {p_said}), a relative potency of "
+            f"{one} needs {'more' if more else 'less'} {dose} than {other} for {goal}: {doses}, "
+            f"{format_number(row['ratio'])} times as much ({limits}, {p_said}), a relative potency of "
             f"{format_number(row['relative_potency'])} ({said_range(row['potency_lower_95'], row['potency_upper_95'])})"
         )
     if row["extrapolated"] and not flat:

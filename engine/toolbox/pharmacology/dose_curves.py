@@ -273,6 +273,20 @@ def level_rows(name, fit, x, levels, at_response):
     return rows
 
 
+def ratio_of_curves(known):
+    """Return (the curve of the larger dose, ratio, its 95 % limits) of two curves, from their separate intervals.
+
+    The limits of the difference of the logarithms are recovered from those of the two (Zou and Donner 2008).
+    """
+    import math
+
+    (_, low), (name, high) = sorted(known, key=lambda item: item[1]["dose"])
+    gap = math.log(high["dose"] / low["dose"])
+    down = math.hypot(math.log(high["dose"] / high["lower_95"]), math.log(low["upper_95"] / low["dose"]))
+    up = math.hypot(math.log(high["upper_95"] / high["dose"]), math.log(low["dose"] / low["lower_95"]))
+    return name, tuple(math.exp(value) for value in (gap, gap - down, gap + up))
+
+
 def doses_overview(curves, doses, said, level):
     """Return the finding on the dose of one level in several curves, also of those where it cannot be read; [] for one.
 
@@ -291,6 +305,11 @@ def doses_overview(curves, doses, said, level):
              f"{called_level(name, said['group'])}" for name, row in shown]  # fmt: skip
     unit = f" in {said['unit']}" if said["unit"] else ""
     told = [f"is {in_a_row(parts)}"] if parts else []
+    ratio = None
+    if len(known) == len(curves) == 2:
+        name, ratio = ratio_of_curves(known)
+        told = [f"{told[0]}: {format_number(ratio[0])} times as high for {called_level(name, said['group'])} "
+                f"({said_range(*ratio[1:])})"]  # fmt: skip
     if len(shown) < len(known):
         told = [f"is lowest of {len(known)} curves with {parts[0]} and highest with {parts[1]}"]
     if open_:
@@ -301,6 +320,7 @@ def doses_overview(curves, doses, said, level):
     text = f"The {said['term']}{level:g} of {said['what']} along {said['dose']}{unit} {'; it '.join(told)}."
     values = [{"name": f"dose {name}", "value": float(row["dose"]), "low": float(row["lower_95"]),
                "high": float(row["upper_95"])} for name, row in shown]  # fmt: skip
+    values += finding_values(ratio=ratio)
     return [{"text": text, "output": "doses", "values": values}]
 
 

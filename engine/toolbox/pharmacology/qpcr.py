@@ -545,21 +545,21 @@ def qpcr_relative(
     how = "paired t" if paired else "Welch"
     folds = pd.DataFrame(rows)
     findings = folds_overview(rows, calm, how)
-    for row in rows[:10]:
+    for row in rows[:30]:  # one for each gene, for who asks about that gene alone
         p = row.get("p_adj", row["p_value"])
         known = p == p
         level = row["comparison"].split(": ", 1)[1].split(" vs ")[0]
         size = f"{format_number(row['fold_change'])}-fold" + (
             ""
             if row["fold_change"] >= 1 or (known and p >= 0.05)
-            else f" (down {format_number(1 / row['fold_change'])}-fold)"
+            else f" ({format_number(1 / row['fold_change'])}-fold down)"
         )
         verdict = (
             "is"
             if not known
-            else "is up,"
+            else "is up"
             if p < 0.05 and row["fold_change"] > 1
-            else ("is down," if p < 0.05 else "is not shown to differ:")
+            else ("is down to" if p < 0.05 else "is not shown to differ:")
         )
         text = f"{row['gene']} {verdict} {size} in {level} relative to {calm}"
         text += (

@@ -333,3 +333,11 @@ def test_all_curves_are_told_of_first():
     for biotype in ("wild", "resistant"):
         assert first[f"dose {biotype}"] == pytest.approx(level_row(result, 50, biotype)["dose"])
         assert f"for {biotype}" in result["findings"][0]["text"]
+    assert ": 4.00 times as high for resistant (95 % CI " in result["findings"][0]["text"]
+    (ratio,) = (value for value in result["findings"][0]["values"] if value["name"] == "ratio")
+    # On logarithms the intervals are symmetric, so that of the difference is that of independent errors.
+    half = np.hypot(*(np.log(level_row(result, 50, name)["upper_95"] / level_row(result, 50, name)["dose"])
+                      for name in ("wild", "resistant")))  # fmt: skip
+    assert (ratio["value"], ratio["low"], ratio["high"]) == pytest.approx(
+        (4, 4 / np.exp(half), 4 * np.exp(half)), rel=1e-4
+    )

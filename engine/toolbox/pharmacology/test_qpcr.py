@@ -67,11 +67,19 @@ def test_samples_are_compared_by_welch_after_averaging_wells():
 
 def test_the_sentence_has_direction_and_size():
     result = qpcr_relative(wells(), **NAMES)
-    assert result["findings"][1]["text"].startswith("IL6 is up, ")
+    assert result["findings"][1]["text"].startswith("IL6 is up ")
     assert "TNF is not shown to differ" in result["findings"][2]["text"]
     down = qpcr_relative(wells(effect=-2.0), **NAMES)
-    assert down["findings"][1]["text"].startswith("IL6 is down, ")
+    assert down["findings"][1]["text"].startswith("IL6 is down to 0.")
     assert any("recognised by name" in text for text in result["warnings"])
+
+
+def test_every_gene_has_a_finding_on_its_row():
+    folds = qpcr_relative(wells(), **NAMES)
+    for row in folds["folds"].to_dict("records"):
+        (own,) = (one for one in folds["findings"] if one.get("row") == {"comparison": row["comparison"]})
+        assert own["text"].startswith(f"{row['gene']} is ")
+        assert own["values"][0]["value"] == pytest.approx(row["fold_change"])
 
 
 def test_the_first_sentence_names_every_gene():

@@ -24,6 +24,7 @@ from engine.toolbox.tables.columns import (
     complete_rows,
     finding_values,
     format_number,
+    format_p,
     level_labels,
     new_axes,
     numeric_values,
@@ -32,6 +33,7 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
+from engine.toolbox.tables.wording import in_size
 
 
 @check("agreement_in_interval")
@@ -230,6 +232,52 @@ def agreement_finding(row, text):
             "values": finding_values(estimate=tuple(known.values()))}  # fmt: skip
 
 
+def no_bias(gaps, subjects):
+    """Return the p-value of no bias: a t-test of the differences, of subjects with several rows of their means."""
+    import numpy as np
+    import pandas as pd
+    from scipy import stats
+
+    gaps = gaps if subjects is None else pd.Series(gaps).groupby(np.asarray(subjects)).mean().to_numpy()
+    return float(stats.ttest_1samp(gaps, 0).pvalue) if np.ptp(gaps) > 0 else float("nan")
+
+
+def bias_findings(a, b, rows, p_value, unit, equal, n):
+    """Return the finding on bias and limits together, the answer, and the one on how sure the limits are.
+
+    Args:
+        a: the first method.
+        b: the second, which is taken off the first.
+        rows: those of bias, lower and upper limit.
+        p_value: of no bias, not a number where every difference is the same.
+        unit: with its blank, "" without one.
+        equal: in how many of whole numbers the two agree exactly, None for others.
+        n: of how many.
+    """
+    bias, low, high = rows
+    size, interval = in_size(*(bias[key] for key in ("estimate", "lower_95", "upper_95")))
+    p_said = f", {format_p(p_value)}" if p_value == p_value else ""
+    if bias["lower_95"] > 0 or bias["upper_95"] < 0:
+        way = "higher" if bias["estimate"] > 0 else "lower"
+        start = f"{a} reads {size}{unit} {way} than {b} on average ({interval}{p_said})"
+    else:
+        shown = f"{format_number(bias['lower_95'])} to {format_number(bias['upper_95'])}"
+        start = (f"{a} is not shown to read higher or lower than {b} ({format_number(bias['estimate'])}{unit} on "
+                 f"average, 95 % CI {shown}{p_said})")  # fmt: skip
+    ends = [format_number(row["estimate"]) for row in (low, high)]
+    same = f"; they are equal in {equal} of {n}" if equal is not None else ""
+    apart = f"between {ends[0]} and {ends[1]}{unit} apart ({a} minus {b}, 95 % limits of agreement)"
+    said = agreement_finding(bias, f"{start}; single readings lie {apart}{same}.")
+    more = {"lower limit": low["estimate"], "upper limit": high["estimate"], "p_value": p_value, "n_equal": equal}
+    said["values"] += finding_values(**more)
+    sure = [f"{end} (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
+            for end, row in zip(ends, (low, high), strict=True)]  # fmt: skip
+    # Its numbers stand behind a colon, where none is taken for a level that a question names.
+    text = (f"Limits of agreement of {a} and {b}: a single reading of {a} lies from {sure[0]} to {sure[1]}{unit} off "
+            f"{b} in about 95 % of cases.")  # fmt: skip
+    return [said, agreement_finding(low, text)]
+
+
 def rater_mean(name, x):
     """Return the row of one rater's mean with its 95 % interval (t)."""
     from scipy import stats
@@ -261,26 +309,9 @@ def measured_agreement(ratings, subjects, unit, icc=""):
         own = [{"pair": f"{a} vs {b}"} | row for row in own]
         rows, warnings = rows + own, warnings + [note if len(names) == 2 else f"{a} vs {b}: {note}" for note in notes]
         drawn.append(((a, b), values[a], values[b], own))
-        bias, low, high = own[:3]
-        clear = bias["lower_95"] > 0 or bias["upper_95"] < 0
-        side = (
-            f"reads {'higher' if bias['estimate'] > 0 else 'lower'} than"
-            if clear
-            else "is not shown to read higher or lower than"
-        )
-        shown = [f"{format_number(row['estimate'])} (95 % CI {format_number(row['lower_95'])} to "
-                 f"{format_number(row['upper_95'])})"
-                 for row in (bias, low, high)]  # fmt: skip
-        findings.append(
-            agreement_finding(
-                bias,
-                f"{a} {side} {b}: bias ({a} minus {b}) {shown[0]}{said}; 95 % of single "
-                f"readings lie from {format_number(low['estimate'])} to "
-                f"{format_number(high['estimate'])} off (limits of agreement).",
-            )
-        )
-        findings.append(agreement_finding(low, f"For a single reading {a} lies from {shown[1]} to {shown[2]}{said} off "
-                                               f"{b} in about 95 % of cases (limits of agreement)."))  # fmt: skip
+        gaps = values[a] - values[b]
+        equal = int((gaps == 0).sum()) if ((values[a] % 1 == 0) & (values[b] % 1 == 0)).all() else None
+        findings += bias_findings(a, b, own[:3], no_bias(gaps, subjects), said, equal, len(gaps))
     rows += [rater_mean(name, x) for name, x in values.items()]
     told = ", ".join(f"{name} {format_number(float(x.mean()))} (SD {format_number(float(x.std(ddof=1)))})"
                      for name, x in list(values.items())[:12])  # fmt: skip

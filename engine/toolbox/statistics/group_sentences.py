@@ -15,6 +15,12 @@ from engine.toolbox.tables.columns import (
     left_open,
     which_differ,
 )
+from engine.toolbox.tables.wording import high_to_low, in_size
+
+
+def counted(row):
+    """Return how many values two groups have, or how many pairs."""
+    return f"{row['n_1']} pairs" if "paired" in row["estimate"] else f"n = {row['n_1']} and {row['n_2']}"
 
 
 def describe_pair(row, value, group, several):
@@ -26,10 +32,11 @@ def describe_pair(row, value, group, several):
     kind, a, b = ("mean", row["mean_1"], row["mean_2"]) if on_means else ("median", row["median_1"], row["median_2"])
     clear = p < 0.05
     relation = "is higher" if row["difference"] > 0 else "is lower" if row["difference"] < 0 else "is not shifted"
-    interval = (
-        f" (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
-        if row["lower_95"] == row["lower_95"] else ""
-    )  # fmt: skip
+    size, interval = in_size(row["difference"], row["lower_95"], row["upper_95"])
+    if not clear:
+        size = f"{first} minus {second} {format_number(row['difference'])}"
+        interval = f"95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])}"
+    interval = f" ({interval})" if row["lower_95"] == row["lower_95"] else ""
     unseen = "" if clear else left_open(row["lower_95"], row["upper_95"])
     start = (
         f"{value} {relation} in {first} than in {second}" if clear and row["difference"]
@@ -37,9 +44,8 @@ def describe_pair(row, value, group, several):
         else f"{value} is not shown to differ between {first} and {second}"
     )  # fmt: skip
     text = (
-        f"{start}: {kind} {format_number(a)} (n = {row['n_1']}) against {format_number(b)} (n = {row['n_2']}), "
-        f"{row['estimate']} {first} minus {second} {format_number(row['difference'])}{interval}, "
-        f"{level}{format_p(p)} ({row['test']}){unseen}."
+        f"{start}: {kind} {format_number(a)} against {format_number(b)} ({counted(row)}), {row['estimate']} "
+        f"{size}{interval}, {level}{format_p(p)} ({row['test']}){unseen}."
     )
     values = finding_values(
         difference=(row["difference"], row["lower_95"], row["upper_95"]), p_value=row["p_value"], p_adj=row["p_adj"],
@@ -65,7 +71,7 @@ def describe_ratio(row, value, group, several):
              else f"{value} is not shown to differ between {first} and {second}")  # fmt: skip
     interval = f" (95 % CI {format_number(low)} to {format_number(high)})" if low == low else ""
     text = (
-        f"{start}: {kind} {format_number(a)} (n = {row['n_1']}) against {format_number(b)} (n = {row['n_2']}), ratio "
+        f"{start}: {kind} {format_number(a)} against {format_number(b)} ({counted(row)}), ratio "
         f"{format_number(ratio)}{interval}, {'adjusted ' if several else ''}{format_p(p)} ({row['test']} on "
         f"logarithms){'' if p < 0.05 else left_open(low, high, ratio=True)}."
     )
@@ -76,30 +82,28 @@ def describe_ratio(row, value, group, several):
 
 
 def pair_in_short(row, group):
-    """Return in words one pair of few: what the one is minus the other, and the adjusted p."""
+    """Return in words one pair of few: which is above by how much, or a doubtful difference; and the adjusted p."""
     first, second = (called_level(row[key], group) for key in ("group_1", "group_2"))
-    size = f"{first} minus {second} {format_number(row['difference'])}"
-    if row["difference"] != row["difference"]:
-        size = f"{first} against {second}"
-    elif "ratio" in row:
-        size = f"{first} {format_number(row['ratio'])} times {second}"
-    return f"{size}, {format_p(row['p_adj'])}"
+    clear, gap, p = row["p_adj"] < 0.05, row["difference"], format_p(row["p_adj"])
+    if gap != gap or not gap:
+        return f"{first} and {second} {'differ' if clear else 'not shown to differ'} ({p})"
+    if "ratio" in row:
+        return f"{first} {format_number(row['ratio'])} times {second} ({p})"
+    if clear:
+        high, low = (first, second) if gap > 0 else (second, first)
+        return f"{high} above {low} by {format_number(abs(gap))} ({p})"
+    return f"not shown: {first} minus {second} {format_number(gap)} ({p})"
 
 
 def describe_groups(row, pair_rows, groups, value, group):
-    """Return the finding on all groups: whether they differ, which is highest and lowest, and how many pairs do."""
+    """Return the finding on all groups: whether they differ, their means from high to low, and which pairs differ."""
     found = sum(r["p_adj"] < 0.05 for r in pair_rows)
     clear = row["p_value"] < 0.05
     kind = "mean" if "ANOVA" in row["test"] else "median"
-    order = sorted(groups, key=lambda r: -r[kind])
-    high, low = order[0], order[-1]
     verdict = "differs between" if clear else "is not shown to differ between"
-    most, least = (called_level(r["group"], group) for r in (high, low))
-    named = (
-        f"highest in {most} ({kind} {format_number(high[kind])}), lowest in {least} ({kind} {format_number(low[kind])})"
-        if clear else f"their {kind}s lie between {format_number(low[kind])} ({least}) and {format_number(high[kind])} "
-        f"({most})"
-    )  # fmt: skip
+    means = {r["group"]: r[kind] for r in groups}
+    order = sorted(means, key=lambda level: -means[level])
+    shown = means if len(means) <= 6 else {level: means[level] for level in (order[0], order[-1])}
     # Only intervals that hold for all pairs at once bound what any of them may be.
     seen = not clear and any(name in pair_rows[0]["test"] for name in ("Tukey", "Games-Howell"))
     reach = max(abs(r[key]) for r in pair_rows for key in ("lower_95", "upper_95")) if seen else None
@@ -110,13 +114,15 @@ def describe_groups(row, pair_rows, groups, value, group):
     )
     few = pair_rows if len(pair_rows) <= 3 else []
     estimate = "ratio" if few and "ratio" in few[0] else pair_rows[0]["estimate"]
-    told = f", {estimate}: " * bool(few) + "; ".join(pair_in_short(r, group) for r in few)
+    pairs = (
+        f"{'; '.join(pair_in_short(r, group) for r in few)} ({pair_rows[0]['test']}, {estimate})" if few
+        else f"{which_differ(pair_rows, group)} at an adjusted p below 0.05 ({pair_rows[0]['test']})"
+    )  # fmt: skip
     return {
-        "text": f"{value} {verdict} the {len(groups)} groups of {group} ({row['n']} values): {named}; {row['test']}, "
-                f"{format_p(row['p_value'])}; {which_differ(pair_rows, group)} at an adjusted p below 0.05 "
-                f"({pair_rows[0]['test']}{told}){excluded}.",
+        "text": f"{value} {verdict} the {len(groups)} groups of {group} ({row['test']} of {row['n']} values, "
+                f"{format_p(row['p_value'])}): {kind} {high_to_low(means, group)}; {pairs}{excluded}.",
         "values": finding_values(
-            **{f"{kind} {r['group']}": r[kind] for r in (high, low)}, statistic=row["statistic"],
+            **{f"{kind} {level}": mean for level, mean in shown.items()}, statistic=row["statistic"],
             p_value=row["p_value"], n=row["n"], effect_size=row["effect_size"], n_pairs=len(pair_rows),
             n_pairs_different=found, largest_not_excluded=reach,
             **{f"p_adj {r['comparison']}": r["p_adj"] for r in few}),

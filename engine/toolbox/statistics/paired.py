@@ -23,6 +23,7 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
+from engine.toolbox.tables.wording import in_size
 
 
 def paired_columns(table, first, second, subject):
@@ -82,14 +83,15 @@ def describe_columns_pair(row, first, second, alpha):
         else f"{first} and {second} differ in the same subjects" if clear
         else f"{first} and {second} are not shown to differ"
     )  # fmt: skip
-    interval = (
-        f" (95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])})"
-        if row["lower_95"] == row["lower_95"] else " (too few pairs for a 95 % interval)"
-    )  # fmt: skip
+    size, limits = in_size(row["difference"], row["lower_95"], row["upper_95"])
+    if not (clear and row["difference"]):
+        size = f"({first} minus {second}) {format_number(row['difference'])}"
+        limits = f"95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])}"
+    interval = f" ({limits})" if row["lower_95"] == row["lower_95"] else " (too few pairs for a 95 % interval)"
     unseen = "" if clear else left_open(row["lower_95"], row["upper_95"])
     text = (
         f"{start}: mean {format_number(row['mean_1'])} against {format_number(row['mean_2'])}, {row['estimate']} "
-        f"({first} minus {second}) {format_number(row['difference'])}{interval}, {format_p(row['p_value'])} "
+        f"{size}{interval}, {format_p(row['p_value'])} "
         f"({row['test']}, {row['n']} pairs); higher in {row['n_higher']} pairs, lower in {row['n_lower']}{unseen}."
     )
     values = finding_values(

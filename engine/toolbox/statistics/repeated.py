@@ -21,6 +21,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    in_a_row,
     label_groups,
     level_labels,
     likely_control,
@@ -33,6 +34,7 @@ from engine.toolbox.tables.columns import (
     require_columns,
     which_differ,
 )
+from engine.toolbox.tables.wording import high_to_low
 
 
 @check("sphericity_correction_in_bounds")
@@ -264,21 +266,23 @@ def describe_overall(row, value, within, pairs):
     clear = row["p_value"] < 0.05
     kind = "mean" if row["test"].startswith("repeated") else "median"
     ends = {pair[f"group_{key}"]: pair[f"{kind}_{key}"] for pair in pairs for key in ("1", "2")}
-    order = sorted(ends, key=lambda level: -ends[level])
-    high, low = (
-        f"{called_level(level, within)} ({kind} {format_number(ends[level])})" for level in (order[0], order[-1])
-    )
+    # In the order of the occasions, as a course is told; of many the ends.
+    order = sorted(ends, key=lambda level: -sum(pair["group_2"] == level for pair in pairs))
+    told = in_a_row(f"{format_number(ends[level])} at {called_level(level, within)}" for level in order)
+    shown = order
+    if len(order) > 6:
+        shown, told = sorted(ends, key=lambda level: -ends[level])[:: len(order) - 1], high_to_low(ends, within)
     reach = None if clear else largest_change(pairs)
     excluded = f"; the data are compatible with mean changes of up to {format_number(reach)} between two of them"
     text = (
         f"{value} {'differs' if clear else 'is not shown to differ'} between the {row['levels']} levels of {within} in "
-        f"the same {row['n']} subjects: highest at {high}, lowest at {low}; {format_p(row['p_value'])} ({row['test']}, "
-        f"{row['effect_size_type']} {format_number(row['effect_size'])}); "
+        f"the same {row['n']} subjects ({format_p(row['p_value'])}, {row['test']}, {row['effect_size_type']} "
+        f"{format_number(row['effect_size'])}): {kind} {told}; "
         f"{which_differ(pairs, within)} at an adjusted p below 0.05 (Holm){excluded if reach else ''}."
     )
     values = finding_values(statistic=row["statistic"], p_value=row["p_value"], epsilon=row.get("epsilon"), n=row["n"],
                             levels=row["levels"], effect_size=row["effect_size"], largest_not_excluded=reach,
-                            **{f"{kind} {level}": ends[level] for level in (order[0], order[-1])})  # fmt: skip
+                            **{f"{kind} {level}": ends[level] for level in shown})  # fmt: skip
     return {"text": text, "values": values, "output": "tests", "row": {"effect": row["effect"]}}
 
 

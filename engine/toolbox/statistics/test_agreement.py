@@ -14,6 +14,7 @@ from table_steps import check_issues, run_step
 from engine.toolbox.statistics.agreement import agreement
 from engine.toolbox.statistics.limits import limits_of_agreement, repeated_limits
 from engine.toolbox.statistics.reliability import fleiss_row, intraclass_rows, kappa_row, stepped_up
+from engine.toolbox.tables.columns import format_number
 
 # Bland and Altman (1986) Lancet i:307, table: peak expiratory flow (l/min), first reading by each of two meters.
 LARGE = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
@@ -435,3 +436,30 @@ def test_the_mean_of_each_rater_is_told():
     interval = stats.t.interval(0.95, 4, 6.1, stats.sem(table["ann"]))
     assert means.loc["ann", ["lower_95", "upper_95"]].tolist() == pytest.approx(interval)
     assert any("ann 6.10 (SD 1.60), bo 6.60" in finding["text"] for finding in result["findings"])
+
+
+def test_bias_and_limits_stand_in_one_sentence_and_a_limit_alone_is_never_the_answer():
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"B": rng.normal(100, 15, 40)})
+    table["A"] = table["B"] + 8.7 + rng.normal(0, 4.5, 40)
+    first, limits, *_ = agreement(table, first="A", second="B")["findings"]
+    gaps = table["A"] - table["B"]
+    test = stats.ttest_1samp(gaps, 0)
+    interval = test.confidence_interval(0.95)
+    low, high = (gaps.mean() + side * 1.959964 * gaps.std() for side in (-1, 1))
+    assert first["text"].startswith(
+        f"A reads {gaps.mean():.2f} higher than B on average (95 % CI {format_number(interval.low)} to {format_number(interval.high)}, p = "
+    )
+    ends = f"{format_number(low)} and {format_number(high)}"
+    assert f"; single readings lie between {ends} apart (A minus B" in first["text"]
+    told = {value["name"]: value["value"] for value in first["values"]}
+    assert told["p_value"] == pytest.approx(test.pvalue)
+    assert (told["lower limit"], told["upper limit"]) == pytest.approx((low, high), rel=1e-4)
+    # What is taken for a level that a question names (`one`) stands before the colon.
+    assert not any(letter.isdigit() for letter in limits["text"].partition(": ")[0])
+
+
+def test_whole_numbers_say_how_often_two_readers_agree_exactly():
+    ages = pd.DataFrame({"r1": [*range(1, 13), 3, 5, 7, 9], "r2": [*range(1, 13), 4, 6, 6, 9]})
+    first = agreement(ages, first="r1", second="r2")["findings"][0]
+    assert first["text"].endswith("; they are equal in 13 of 16.")

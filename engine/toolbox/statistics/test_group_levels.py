@@ -102,4 +102,4 @@ def test_step_runs_from_its_own_source_and_passes_its_checks(tmp_path):
     record, tables, issues = run_step(compare_groups, {"table": TABLE}, params, tmp_path)
     assert not issues
     assert set(tables["comparison"]["group_1"].dropna()) <= set("ABF")
-    assert "the 3 groups of spray (36 values)" in record["findings"][0]["text"]
+    assert "the 3 groups of spray (one-way ANOVA of 36 values, p = " in record["findings"][0]["text"]

@@ -61,6 +61,8 @@ def test_winers_drugs_match_the_published_table(tmp_path):
     assert row["partial_eta_squared"] == pytest.approx(698.2 / (698.2 + 112.8), abs=1e-5)
     assert len(tables["comparison"]) == 6
     assert record["findings"][0]["text"].startswith("drug differs between the 4 levels")
+    told = "): mean 26.4 at drug.1, 25.6 at drug.2, 15.6 at drug.3 and 32.0 at drug.4; "
+    assert told in record["findings"][0]["text"]
 
 
 def test_long_and_wide_form_agree():

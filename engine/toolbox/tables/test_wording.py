@@ -49,9 +49,9 @@ def test_groups_stand_from_high_to_low():
     assert (between("species"), between("variety"), between("genus")) == ("between species", "by variety", "by genus")
 
 
-def test_sizes_have_no_sign_where_their_interval_has_one():
+def test_sizes_have_no_sign_and_their_interval_turns_with_them():
     assert in_size(-9.31, -10.5, -8.0) == ("9.31", "95 % CI 8.00 to 10.5")
-    assert in_size(-1.0, -3.0, 1.0) == ("1.00", "95 % CI -3.00 to 1.00")
+    assert in_size(-1.0, -3.0, 1.0) == ("1.00", "95 % CI -1.00 to 3.00")
 
 
 def test_small_rates_are_told_per_so_many():

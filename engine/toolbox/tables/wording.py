@@ -108,9 +108,9 @@ def between(name):
 def in_size(value, low, high):
     """Return a difference and its interval for a sentence whose verb says the direction: 9.31 of -9.31, 8 to 10.
 
-    An interval with both signs keeps them.
+    The interval is turned with it, so that an end below 0 lies on the other side.
     """
-    low, high = (-high, -low) if value < 0 and high <= 0 else (low, high)
+    low, high = (-high, -low) if value < 0 else (low, high)
     return format_number(abs(value)), f"95 % CI {format_number(low)} to {format_number(high)}"
 
 
