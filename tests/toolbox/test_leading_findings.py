@@ -83,7 +83,7 @@ def test_medians_of_all_groups_are_told_in_one_sentence():
     first = kaplan_meier(data, time="months", event="died", group="arm", time_unit="months")["findings"][0]
     for arm, part in data.groupby("arm"):
         median = KaplanMeierFitter().fit(part["months"], part["died"]).median_survival_time_
-        assert f"{median:g} months with arm = {arm}" in first["text"]
+        assert f"{median:g} months with {arm} (95 % interval" in first["text"]
         assert values_of(first)[f"median {arm}"] == pytest.approx(median)
 
 
@@ -254,6 +254,22 @@ def test_shares_of_several_groups_bound_what_any_pair_may_differ_by():
     assert values_of(finding)["largest_not_excluded"] == pytest.approx(reach, rel=1e-6)
 
 
+def test_slopes_of_a_number_are_told_within_each_level_that_it_interacts_with(tmp_path):
+    given = {"outcome": "height", "predictors": ["age", "light"], "interaction": True}
+    record, _, issues = run_step(linear_regression, {"table": PLANTS}, given, tmp_path)
+    assert not issues
+    finding = record["findings"][0]
+    for light, part in PLANTS.groupby("light"):
+        slope = np.polyfit(part["age"], part["height"], 1)[0]
+        assert values_of(finding)[f"slope {light}"] == pytest.approx(slope)
+        assert f"{format_number(slope)} in {light} (95 % CI " in finding["text"]
+    assert finding["text"].startswith("height rises per unit of age by ")
+    assert "; the slopes are not shown to differ (interaction F(1, 86) = " in finding["text"]
+    falling = PLANTS.assign(height=-PLANTS["height"])
+    text = first_of(linear_regression, falling, **given)["text"]
+    assert text == finding["text"].replace("rises", "falls")
+
+
 def test_all_predictors_that_are_asked_about_are_told_together():
     given = {"outcome": "height", "predictors": ["age", "light", "soil"], "references": ["light=shade"]}
     finding = first_of(linear_regression, PLANTS, **given)
@@ -296,8 +312,8 @@ def test_survival_at_a_moment_is_told_with_the_medians():
     text = first_of(kaplan_meier, data, **given, group="menostat")["text"]
     for name, part in data.groupby("menostat"):
         fit = KaplanMeierFitter().fit(part["time"], part["cens"])
-        assert f"{100 * fit.predict(1000):.1f} % with menostat = {name} (" in text
-        assert f"{fit.median_survival_time_:g} days with menostat = {name} (" in text
+        assert f"{100 * fit.predict(1000):.1f} % with {name} (" in text
+        assert f"{fit.median_survival_time_:g} days with {name} (" in text
     everyone = KaplanMeierFitter().fit(data["time"], data["cens"])
     text = first_of(kaplan_meier, data, **given)["text"]
     assert text.startswith(f"All subjects: survival at 1000 days is {100 * everyone.predict(1000):.1f} % (")
@@ -324,7 +340,8 @@ def test_survival_of_two_groups_says_when_half_had_the_event():
             values_of(finding)[f"median {arm}"]
             == KaplanMeierFitter().fit(part["time"], part["cens"]).median_survival_time_
         )
-    assert finding["text"].startswith("Survival is longer with horTh = yes than with horTh = no: hazard")
+    assert finding["text"].startswith("Survival is longer with horTh = yes than with horTh = no: half had the event by")
+    assert "; hazard 29.3 % lower, hazard ratio of yes against no 0.707 (95 % CI " in finding["text"]
     assert "half had the event by 2018 with horTh = yes and 1528 with horTh = no" in finding["text"]
 
 

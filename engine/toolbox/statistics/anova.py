@@ -28,7 +28,6 @@ from engine.toolbox.tables.columns import (
     format_p,
     in_a_row,
     label_groups,
-    left_open,
     level_labels,
     likely_control,
     new_axes,
@@ -424,10 +423,13 @@ def describe_factors(tests, contrasts, levels, value, adjusted=()):
     text += f"; held constant: {in_a_row(held)}" if held else ""
     for row in crossed[:1]:
         change = next((one for one in contrasts if "of" in one), None)
-        text += f"; an interaction of {row['term'].replace(':', ' and ')} is not shown ({format_p(row['p_value'])})"
+        seen = ""
         if change:
-            text += left_open(change["lower_95"], change["upper_95"], what="a difference of effects").replace(";", ",")
+            low, high = (format_number(change[key]) for key in ("lower_95", "upper_95"))
+            seen = f"difference of effects {format_number(change['effect'])}, 95 % CI {low} to {high}, "
             values["effect"] = (change["effect"], change["lower_95"], change["upper_95"])
+        pair = row["term"].replace(":", " and ")
+        text += f"; an interaction of {pair} is not shown ({seen}{format_p(row['p_value'])})"
     values |= {f"p {row['term']}": row["p_value"] for row in tests}
     return [{"text": f"{text}.", "values": finding_values(**values), "output": "anova_table", "row": {}}]
 

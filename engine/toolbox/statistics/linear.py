@@ -19,10 +19,12 @@ from engine.toolbox.statistics.marginal import (
     reference_grid,
 )
 from engine.toolbox.tables.columns import (
+    called_level,
     complete_rows,
     finding_values,
     format_number,
     format_p,
+    in_a_row,
     known_reference,
     left_open,
     level_labels,
@@ -370,6 +372,38 @@ def levels_findings(together, means, outcome, adjusted):
     return findings
 
 
+def slopes_by_level(fit, effects, products, levels, outcome, predictors, joint):
+    """Return the finding on the slope of a number within each level of a factor that it interacts with, in a list.
+
+    [] unless one of the two is a number and the other a factor of at most six levels, the reference first.
+    """
+    number = next((name for name in predictors[:2] if effects[name] == [name] and name not in levels), "")
+    factor = next((name for name in predictors[:2] if name != number and len(levels.get(name, ())) in range(2, 7)), "")
+    if not (joint and number and factor):
+        return []
+    parts, values = [], {}
+    for level, term in zip(levels[factor], ["", *effects[factor]], strict=True):
+        own = {number, *(name for name, pair in products.items() if {*pair} == {number, term})}
+        test = fit.t_test([float(name in own) for name in fit.params.index])
+        slope, (low, high) = float(test.effect[0]), (float(end) for end in test.conf_int()[0])
+        values[f"slope {level}"] = (slope, low, high)
+        parts.append((called_level(level, factor), slope, low, high))
+    per = per_step(number)
+    if all(low > 0 for _, _, low, _ in parts) or all(high < 0 for *_, high in parts):
+        sizes = [(level, *in_size(slope, low, high)) for level, slope, low, high in parts]
+        told = f"{'rises' if parts[0][1] > 0 else 'falls'} {per} by " + in_a_row(
+            [f"{size} in {level} ({interval})" for level, size, interval in sizes])  # fmt: skip
+    else:
+        told = f"changes {per} by " + in_a_row(
+            [f"{format_number(slope)} in {level} (95 % CI {format_number(low)} to {format_number(high)})"
+             for level, slope, low, high in parts])  # fmt: skip
+    verdict = "differ" if joint["p_value"] < 0.05 else "are not shown to differ"
+    return [{"text": f"{outcome} {told}; the slopes {verdict} (interaction F({joint['note']}) = "
+                     f"{format_number(joint['value'], 4)}, {format_p(joint['p_value'])}).",
+             "values": finding_values(value=joint["value"], p_value=joint["p_value"], **values),
+             "output": "diagnostics", "row": {"check": joint["check"]}}]  # fmt: skip
+
+
 def linear_findings(fit, rows, outcome, predictors, marginal, joint):
     """Return the findings: adjusted means where the first predictor is a factor, the fit, the clearest coefficients."""
     grid, contrasts, effects, products = marginal
@@ -569,6 +603,7 @@ def linear_regression(
         checks.append(joint)
     marginal = (grid, contrasts, effects, products)
     findings = linear_findings(plain_fit, rows, outcome, predictors, marginal, joint)
+    findings[:0] = slopes_by_level(fit, effects, products, grid["levels"], outcome, predictors, joint)
     for finding in reversed(levels_findings(together, means, outcome, len(predictors) > 1)):
         # What is named first is asked about: a factor with more levels beside it comes after it.
         own = finding["row"]["check"].startswith(f"{predictors[0]}, ")

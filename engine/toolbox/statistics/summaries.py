@@ -133,6 +133,23 @@ def describe_levels(rows, group_by):
     return [{"text": text, "values": values, "output": "summary"}]
 
 
+def shares_of_levels(table, rows):
+    """Return the findings on columns of a few texts: how many rows have each, the most frequent first."""
+    findings = []
+    for row in [row for row in rows if row["type"] == "text" and 2 <= row["distinct"] <= 12][:3]:
+        column = table[row["column"]].dropna().astype(str)
+        sizes = column[column.str.strip() != ""].value_counts()
+        shares = {level: float(100 * size / row["n"]) for level, size in sizes.items()}
+        parts = [
+            f"{size} {called_level(level, row['column'])} ({shares[level]:.1f} %)" for level, size in sizes.items()
+        ]
+        values = finding_values(n=row["n"], **{f"n {level}": int(size) for level, size in sizes.items()},
+                                **{f"% {level}": share for level, share in shares.items()})  # fmt: skip
+        findings.append({"text": f"{row['column']} of {row['n']} rows: {in_a_row(parts)}.", "output": "summary",
+                         "values": values})  # fmt: skip
+    return findings
+
+
 def count_names(rows, name, group_by, distinct, total):
     """Return the finding that counts whom a column names, each once, in all or in each group."""
     values = finding_values(**{f"n {row[group_by]}" if group_by else "n": row["distinct"] for row in rows[:20]})
@@ -265,6 +282,8 @@ def summarize_table(
                                       max=row["max"], n=row["n"], missing=row["missing"]),
              "output": "summary", "row": table_row(frame, **where)}
         )  # fmt: skip
+    if columns and not group_by:
+        findings += shares_of_levels(table, rows)
     shape = {
         "text": f"The table has {len(table)} rows and {table.shape[1]} columns; {len(incomplete)} of the "
                 f"{len(chosen)} described columns have missing values.",

@@ -61,7 +61,8 @@ def describe_medians(rows, group, unit, since):
     for row in shown:
         low, high = (f"{row[key]:g}" if row[key] == row[key] else "not reached" for key in ("lower_95", "upper_95"))
         parts.append(
-            f"{row['median']:g}{unit} with {group} = {row['group']} (95 % interval {low} to {high}, n = {row['n']})"
+            f"{row['median']:g}{unit} with {called_level(row['group'], group)} (95 % interval {low} to {high}, "
+            f"n = {row['n']})"
         )
     left = f"; not reached with {', '.join(called_level(name, group) for name in never[:6])}" if never else ""
     ends = f", of {len(known)} groups the longest two and the shortest two" if len(shown) < len(known) else ""
@@ -322,12 +323,12 @@ def largest_ratio(pairs):
 
 
 def told_halves(halves, group, unit):
-    """Return in words when half of each group had the event, as a further part of a sentence; "" where none had."""
+    """Return in words when half of each group had the event, as the first part of what is told; "" where none had."""
     reached = [f"{at:g} {unit}".rstrip() + f" with {called_level(name, group)}"
                for name, at in halves.items() if at == at]  # fmt: skip
     never = [called_level(name, group) for name, at in halves.items() if at != at]
     fewer = f"; fewer than half with {in_a_row(never)}" if never else ""
-    return f"; half had the event by {in_a_row(reached)}{fewer}" if reached else ""
+    return f"half had the event by {in_a_row(reached)}{fewer}; " if reached else ""
 
 
 def peto_ratio(times, events, first):
@@ -551,9 +552,8 @@ def log_rank(
     findings = [
         {
             "text": (
-                f"{said}{hazard}log-rank {format_p(rows[0]['p_value'])}{several}"
-                f"{told_halves(halves, group, unit)} (n={len(data)}, "
-                f"{int(data['event'].sum())} events, {event} = {chosen}{since}){unseen}."
+                f"{said}{told_halves(halves, group, unit)}{hazard}log-rank {format_p(rows[0]['p_value'])}{several} "
+                f"(n = {len(data)}, {int(data['event'].sum())} events, {event} = {chosen}{since}){unseen}."
             ),
             "values": [
                 {"name": "statistic", "value": rows[0]["statistic"], "n": rows[0]["n"]},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.toolbox.registry import param
 from engine.toolbox.survival.horizon import NOT_TOLD, TIME_UNITS, horizon_in_unit
-from engine.toolbox.tables.columns import finding_values, format_number
+from engine.toolbox.tables.columns import called_level, finding_values, format_number
 from engine.toolbox.tables.rows import table_row
 
 AT = param(
@@ -80,7 +80,7 @@ def points_finding(table, group, unit, since, medians=()):
         return []
     points = table.sort_values("survival", ascending=False, kind="stable").to_dict("records")
     parts = [
-        f"{100 * point['survival']:.1f} % with {group} = {point['group']} (95 % interval "
+        f"{100 * point['survival']:.1f} % with {called_level(point['group'], group)} (95 % interval "
         f"{format_number(100 * point['lower_95'])} to {format_number(100 * point['upper_95'])} %)"
         for point in points
     ]

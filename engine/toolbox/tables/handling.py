@@ -153,6 +153,11 @@ def named_rows(kept, whole, condition):
     return f": {name} {', '.join(str(value) for value in kept[name])}"
 
 
+def whole_or_short(value, digits):
+    """Return a number of a table for a sentence: a whole one as it is, another with so many digits."""
+    return str(int(value)) if value == value and value % 1 == 0 and abs(value) < 1e15 else format_number(value, digits)
+
+
 def describe_order(table, total, sort_by, order, top_n):
     """Return the finding on rows in order: their number, range and the first few by name where a column names them."""
     import pandas as pd
@@ -161,11 +166,14 @@ def describe_order(table, total, sort_by, order, top_n):
     low, high = ("lowest", "highest") if numeric else ("first", "last")
     end = high if order == "descending" else low
     first, last = table[sort_by].iloc[0], table[sort_by].dropna().iloc[-1]
-    shown = (format_number(first, 6), format_number(last, 6)) if numeric else (str(first), str(last))
+    shown = [whole_or_short(value, 6) if numeric else str(value) for value in (first, last)]
     names = naming_column(table, sort_by)
-    head = ", ".join(str(value) for value in table[names].iloc[: 10 if top_n else 5]) if names else ""
+    ahead = table.iloc[: 10 if top_n else 5]
+    beside = [f" ({whole_or_short(value, 4)})" if numeric and value == value else "" for value in ahead[sort_by]]
+    head = ", ".join(f"{name}{value}" for name, value in zip(ahead[names], beside, strict=True)) if names else ""
     what = f"The {len(table)} of {total} rows with the {end} {sort_by}" if top_n else f"{len(table)} rows by {sort_by}"
-    text = f"{what}, in {order} order from {shown[0]} to {shown[1]}" + (f"; first by {names}: {head}." if head else ".")
+    told = f": {names} {head}{'' if len(ahead) == len(table) else ', ...'};" if head else ","
+    text = f"{what}{told} in {order} order from {shown[0]} to {shown[1]}."
     ends = {"first": float(first), "last": float(last)} if numeric else {}
     values = finding_values(n_kept=len(table), n_rows=total, **ends)
     return {"text": text, "values": values, "output": "filtered"}

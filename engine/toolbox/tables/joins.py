@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
+    called_level,
     finding_values,
+    format_number,
+    in_a_row,
     level_labels,
     numeric_values,
     order_levels,
@@ -150,6 +153,33 @@ def join_tables(left, right, *, left_on: str, right_on: str, how: str = "inner")
     return {"joined": joined, "unmatched": lonely, "findings": findings, "warnings": warnings}
 
 
+def cells_told(grouped, across, rows, columns, values, aggregate):
+    """Return the finding that names the cells of a small table, row by row; of a larger one the ends; [] of text.
+
+    Args:
+        grouped: the cells, a row for each level of `rows` and a column for each of `columns`.
+        across: the columns in order.
+    """
+    cells = {(row, column): grouped.loc[row, column] for row in order_levels(grouped.index) for column in across}
+    cells = {key: float(value) for key, value in cells.items() if value == value}
+    if not cells:
+        return []
+    high, low = max(cells, key=cells.get), min(cells, key=cells.get)
+    what = f"Number of {values}" if aggregate == "count" else f"{aggregate.capitalize()} {values}"
+    shown = cells if len(cells) <= 12 else {key: cells[key] for key in (high, low)}
+    said = {key: format_number(value, 4) if value % 1 else f"{value:g}" for key, value in shown.items()}
+    if len(cells) <= 12:
+        parts = [f"{called_level(row, rows)} " + in_a_row(
+            f"{said[key]} in {called_level(key[1], columns)}" for key in said if key[0] == row)
+            for row in dict.fromkeys(key[0] for key in said)]  # fmt: skip
+        text = f"{what} by {rows} and {columns}: {'; '.join(parts)}."
+    else:
+        ends = [f"{said[key]} in {called_level(key[0], rows)}, {called_level(key[1], columns)}" for key in (high, low)]
+        text = f"{what} is highest with {ends[0]} and lowest with {ends[1]}, of {len(cells)} cells."
+    numbers = finding_values(**{f"{row} {column}": value for (row, column), value in shown.items()})
+    return [{"text": text, "values": numbers, "output": "pivoted"}]
+
+
 @tool(
     name="pivot_table",
     title="Turn a long table into a wide one",
@@ -225,7 +255,10 @@ def pivot_table(table, *, rows: str, columns: str, values: str, aggregate: str =
         )
     if empty:
         warnings.append(f"{empty} combinations do not occur and are empty.")
-    findings = [
+    findings = cells_told(
+        grouped.fillna(0) if aggregate == "count" else grouped, across, rows, columns, values, aggregate
+    )
+    findings += [
         {"text": f"The wide table has {len(wide)} rows ({rows}) and {len(across)} columns ({columns}), filled with the "
                  f"{aggregate} of {values} from {len(usable)} rows.",
          "values": finding_values(n_rows=len(wide), n_columns=len(across), n_values=len(usable)), "output": "pivoted"}
