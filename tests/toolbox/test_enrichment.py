@@ -203,6 +203,8 @@ def test_gsea_finds_both_planted_sets_with_their_sign(planted):
     assert set(scores.index[scores["p_adj"] < 0.05]) == {"UP", "DOWN"}
     assert {"SMALL", "OUTSIDE"}.isdisjoint(scores.index)
     text = " ".join(finding["text"] for finding in result["findings"])
+    told = ", ".join(f"{name} {scores.loc[name, 'nes']:+.2f}" for name in ("UP", "DOWN"))
+    assert result["findings"][0]["text"].endswith(f"; most clearly, with NES: {told}.")
     assert "UP is increased" in text
     assert "DOWN is decreased" in text
 

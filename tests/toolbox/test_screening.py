@@ -61,6 +61,13 @@ def test_noise_gives_no_discovery():
     assert not (table["p_adj"] < 0.05).any()
 
 
+def test_what_is_not_shown_to_differ_is_not_called_higher():
+    table = pd.DataFrame({"arm": ["a", "b"] * 10, "x": np.arange(20) % 7, "y": np.arange(20) % 5})
+    told = compare_columns(table, group="arm", columns=["x", "y"])["findings"][1:]
+    assert all(" is not shown to differ between " in one["text"] for one in told)
+    assert not any("higher" in one["text"] or "lower" in one["text"] for one in told)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -591,21 +591,25 @@ def gsea_preranked(
         warnings.append(f"{undecided} sets have no normalised score: no permutation had the sign of theirs.")
     passing = result["p_adj"] < alpha
     up, down = int((passing & (result["nes"] > 0)).sum()), int((passing & (result["nes"] < 0)).sum())
+    best = pd.concat([result[passing & (result["nes"] > 0)].head(3), result[passing & (result["nes"] < 0)].head(3)])
+    clearest = [(str(row.term_id), float(row.nes)) for row in best.itertuples() if np.isfinite(row.nes)]
+    named = ", ".join(f"{name} {score:+.2f}" for name, score in clearest)
     findings = [
         {
             "text": f"{up + down} of {len(result):,} gene sets gather at an end of the ranking of {len(table):,} genes "
-            f"at an FDR of {100 * alpha:g} %: {up} at the top (increased), {down} at the bottom (decreased).",
+            f"at an FDR of {100 * alpha:g} %: {up} at the top (increased), {down} at the bottom (decreased)"
+            f"{'; most clearly, with NES: ' * bool(named)}{named}.",
             "values": [
                 {"name": "n_significant", "value": up + down, "unit": "sets"},
                 {"name": "n_increased", "value": up, "unit": "sets"},
                 {"name": "n_decreased", "value": down, "unit": "sets"},
                 {"name": "n_tested", "value": len(result), "unit": "sets"},
                 {"name": "n_ranked", "value": len(table), "unit": "genes"},
+                *({"name": f"nes {name}", "value": score} for name, score in clearest),
             ],
             "output": "enrichment",
         }
     ]
-    best = pd.concat([result[passing & (result["nes"] > 0)].head(3), result[passing & (result["nes"] < 0)].head(3)])
     for row in (best if len(best) else result.head(1)).itertuples():
         if not np.isfinite(row.nes):
             continue

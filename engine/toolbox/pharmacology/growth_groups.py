@@ -14,6 +14,7 @@ from engine.toolbox.tables.columns import (
     which_differ,
 )
 from engine.toolbox.tables.rows import table_row
+from engine.toolbox.tables.wording import in_size
 
 
 def group_rates(wells):
@@ -112,9 +113,12 @@ def comparison_finding(row, tests, per, late):
         doubling = [format_number(math.log(2) / row[key]) for key in ("mean_1", "mean_2")]
         means += f"doubling in {doubling[0]} against {doubling[1]}{late and f' {late.strip()}'}, "
     unseen = "" if row["p_adj"] < 0.05 else left_open(row["lower_95"], row["upper_95"], unit=unit.strip())
+    size, seen = format_number(row["difference"]), said_range(row["lower_95"], row["upper_95"])
+    if row["p_adj"] < 0.05:
+        size, seen = in_size(row["difference"], row["lower_95"], row["upper_95"])
     return {
-        "text": f"{first} {verdict} {second}: {means}difference in {what} {format_number(row['difference'])}{unit} "
-        f"({said_range(row['lower_95'], row['upper_95'])}; Welch, {format_p(row['p_value'])}"
+        "text": f"{first} {verdict} {second}: {means}difference in {what} {size}{unit} "
+        f"({seen}; Welch, {format_p(row['p_value'])}"
         + (f", adjusted {format_p(row['p_adj'])}" if many else "")
         + f"; {row['n']} cultures){unseen}.",
         "values": finding_values(

@@ -214,21 +214,21 @@ def compare_columns(
         }
     ]
     for row in result.head(6).itertuples():
-        judged = "" if row.p_adj < alpha else ", not significant"
-        tail = f"adjusted {format_p(row.p_adj)}{judged}"
+        clear, tail = row.p_adj < alpha, f"adjusted {format_p(row.p_adj)}"
         if len(levels) == 2:
-            side = "higher" if row.difference > 0 else "lower"
+            side = f"{'higher' if row.difference > 0 else 'lower'} in" if clear else "not shown to differ between"
             text = (
-                f"{row.column} is {side} in {ends[0]} (mean {row.mean_1:.4g}, n = {row.n_1}) than in {ends[1]} "
-                f"(mean {row.mean_2:.4g}, n = {row.n_2}): difference {row.difference:.4g}, "
-                f"95 % CI {row.lower_95:.4g} to {row.upper_95:.4g}, {tail}."
+                f"{row.column} is {side} {ends[0]} (mean {row.mean_1:.4g}, n = {row.n_1}) "
+                f"{'than in' if clear else 'and'} {ends[1]} (mean {row.mean_2:.4g}, n = {row.n_2}): "
+                f"difference {row.difference:.4g}, 95 % CI {row.lower_95:.4g} to {row.upper_95:.4g}, {tail}."
             )
             interval = {"low": float(row.lower_95), "high": float(row.upper_95)}
             main = {"name": "difference", "value": float(row.difference), **interval, "n": int(row.n)}
         else:
             text = (
-                f"{row.column} is highest in {row.highest_group} (mean {row.highest_mean:.4g}) and lowest in "
-                f"{row.lowest_group} (mean {row.lowest_mean:.4g}): eta squared {row.effect_size:.2f}, {tail}."
+                f"{row.column} is {'' if clear else 'not shown to differ: '}highest in {row.highest_group} (mean "
+                f"{row.highest_mean:.4g}) and lowest in {row.lowest_group} (mean {row.lowest_mean:.4g}): eta "
+                f"squared {row.effect_size:.2f}, {tail}."
             )
             main = {"name": "effect_size", "value": float(row.effect_size), "n": int(row.n)}
         values_named = [
