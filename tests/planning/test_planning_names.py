@@ -39,6 +39,41 @@ def test_columns_are_found_by_the_words_of_a_trade_and_by_short_forms(question, 
 
 
 @pytest.mark.parametrize(
+    ("question", "names", "wanted"),
+    [
+        ("does the catch depend on the fishing area and the gear", ("captura_kg", "zona", "arte", "talla_cm"), {"captura_kg", "zona", "arte"}),
+        ("is the yield of the mature plots higher, by block", ("rdto_kg_ha", "maduro", "bloque", "altura_planta"), {"rdto_kg_ha", "maduro", "bloque"}),
+        ("hour of fishing and length of the fish", ("heure", "taille_cm", "prise_kg"), {"heure", "taille_cm"}),
+        ("smoking and length of stay", ("tabagismo", "tempo_internacao", "idade"), {"tabagismo", "tempo_internacao"}),
+        ("does lameness change the milk yield", ("zoppia", "latte_kg", "razza"), {"zoppia", "latte_kg"}),
+        ("trips and bycatch", ("fahrt", "beifang_kg", "tiefe"), {"fahrt", "beifang_kg"}),
+        ("do the weeds lower the yield in each plot", ("onkruid", "opbrengst", "perceel", "ras"), {"onkruid", "opbrengst", "perceel"}),
+        ("did the jab change how much they ate", ("gevaccineerd", "voeropname", "leeftijd"), {"gevaccineerd", "voeropname"}),
+    ],
+)  # fmt: skip
+def test_columns_in_other_languages_are_found_by_english_words(question, names, wanted):
+    assert named(question, *names) == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("it is broken down further", ("fractura",)),
+        ("is it mature", ("geslacht", "geschlecht")),
+        ("more tillers", ("number",)),
+        ("the better unit", ("servicio", "mejoria")),
+        ("hits and doses", ("sd", "vas")),
+    ],
+)
+def test_everyday_english_names_no_foreign_column(question, names):
+    assert named(question, *names) == set()
+
+
+def test_a_plural_of_the_lexicon_hides_no_meaning_of_its_singular():
+    assert named("set the trials against the doses", "attempt", "dosis") == {"attempt", "dosis"}
+
+
+@pytest.mark.parametrize(
     ("question", "names"),
     [
         ("how many are there", ("plaque_n", "area")),
