@@ -271,7 +271,8 @@ def _use_records(table: TableFound, frame: Frame, units: Mapping[str, str]) -> N
         else profile_column(c, shown[c])
         for c in _unique(shown)
     ]
-    table.column_profiles, table.structure = look(shown, columns)
+    # What codes stand for says which column is an end: `exitus` 1 is died.
+    table.column_profiles, table.structure = look(shown, with_legend(columns, table.details.get("legend", [])))
     _remember_ids(table, frame)
     found = [guess for kind in KINDS.values() if kind.in_table for guess in kind.in_table(table, frame)]
     table.types = sorted(found, key=lambda guess: -guess.confidence)

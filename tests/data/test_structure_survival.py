@@ -230,3 +230,18 @@ def test_weights_beside_the_time_of_death_hide_no_survival(tmp_path):
         frame[f"wt_d{day}"] = np.where(frame["day_end"] > day, rng.normal(20, 1, 48).round(1), np.nan)
     frame.to_csv(tmp_path / "mice.csv", index=False)
     assert profile_file(tmp_path / "mice.csv").types[0].type is DataType.SURVIVAL_TABLE
+
+
+def test_what_codes_stand_for_says_which_column_is_the_end(tmp_path):
+    draw = np.random.default_rng(4)
+    rows = [[f"P{k:03d}", int(draw.integers(0, 2)), int(draw.integers(40, 80)), round(draw.uniform(1, 60), 1), int(draw.integers(0, 2))]
+            for k in range(60)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["pat", "tx", "age", "fu_mo", "fin"])
+    codes = [["tx", 0, "standard care"], ["tx", 1, "new drug"], ["fin", 0, "alive at last contact"], ["fin", 1, "died"]]
+    with pd.ExcelWriter(tmp_path / "cohort.xlsx") as book:
+        table.to_excel(book, sheet_name="data", index=False)
+        pd.DataFrame(codes, columns=["variable", "code", "meaning"]).to_excel(book, sheet_name="codes", index=False)
+    table.to_csv(tmp_path / "cohort.csv", index=False)
+    told, bare = (profile_file(tmp_path / name) for name in ("cohort.xlsx", "cohort.csv"))
+    assert told.structure.survival == {"time": "fu_mo", "event": "fin", "event_value": "1"}
+    assert not bare.structure.survival

@@ -232,10 +232,15 @@ def _outlasts(event: Col, clock: Col) -> bool:
 
 def event_words(col: Col) -> bool:
     """Say whether a level says that something ended or has not ended yet."""
-    levels = list(col.profile.levels)
+    levels = _told(col).values()
     return any(_happened(level) for level in levels) or any(
         letters.plain(level).strip() in _NO_EVENT_LEVELS - {"none"} for level in levels
     )
+
+
+def _told(col: Col) -> dict[str, str]:
+    """Return level -> what a legend says that it stands for, as the file writes it where none does."""
+    return {level: col.profile.codes.get(level, level) for level in col.profile.levels}
 
 
 def _happened(level: str) -> bool:
@@ -274,7 +279,7 @@ def _event_score(col: Col, value: str) -> float:
     )
     if not coded or (col.hint("time", "subject") and not _ends(col) and not event_words(col)):
         return 0.0
-    worded = event_words(col) and col.numbers is None
+    worded = event_words(col) and (col.numbers is None or bool(col.profile.codes))
     if _ends(col) or (worded and col.hint("event")):
         return 0.8 if col.size == 2 else 0.7
     if worded:  # a deceased donor is no end: whose name speaks of ends goes before
@@ -342,7 +347,7 @@ def _event_value(col: Col) -> str:
     """Return the level that means the event came, "" when the coding does not say."""
     levels = list(col.profile.levels)
     plain: dict[str, str] = {letters.plain(level).strip(): level for level in levels}
-    happened = [level for level in levels if _happened(level)]
+    happened = [level for level, said in _told(col).items() if _happened(said)]
     if len(happened) == 1:
         return happened[0]
     if _letters(col):

@@ -127,7 +127,7 @@ def _of_method(bound: Bound, reading: Reading, mention: ColumnMention) -> bool:
     """Say whether a level is only a word of what the step is called: the standards of a `standard curve`."""
     said, word = reading.question.lower(), reading.words[mention.first]
     names = [name.lower() for name in (bound.spec.title, *bound.spec.keywords) if " " in name]
-    places = [(m.start(), m.end()) for name in names for m in re.finditer(re.escape(name), said)]
+    places = [(m.start(), m.end()) for name in names if name in said for m in re.finditer(re.escape(name), said)]
     return mention.width == 1 and any(start <= word.start and word.end <= end for start, end in places)
 
 

@@ -65,7 +65,7 @@ def alike(word: str, part: str) -> float:
         return 1.0 if as_number(word) is not None and as_number(word) == as_number(part) else 0.0
     if word in STOP or len(word) < 2:
         return 0.0
-    if word not in UNITS and same_meaning(word, part):
+    if (word not in UNITS or word in _SPELT_OUT) and same_meaning(word, part):
         return 0.85
     if len(part) > BEGINS and any(len(o) >= CUT and part.startswith(o) for o in meanings(word)):
         return 0.75  # dialysis for `Dialysebeginn`
@@ -74,6 +74,10 @@ def alike(word: str, part: str) -> float:
     if len(word) < 3 or len(part) < 2:
         return 0.0
     return _spelt_alike(word, part)
+
+
+_SPELT_OUT = frozenset("hour hours day days week weeks month months year years".split())
+"""Units of time as words of their own: `per month` finds `mes`."""
 
 
 def _spelt_alike(word: str, part: str) -> float:
