@@ -108,9 +108,10 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
         return meant
     spans = view.plan.understood if view.plan else []
     # What the step was given it is about anyway: beside the event asked about, another one is what competes with it.
-    given = {value.rpartition(" = ")[0] for value in _own_levels(result, registry)}
-    levels = {span.value for span in spans if span.taken_as == "level"}
-    levels = {value for value in levels if value.rpartition(" = ")[0] not in given}
+    given, own = set(_own_levels(result, registry)), {span.value for span in spans if span.taken_as == "level"}
+    columns_given = {value.rpartition(" = ")[0] for value in given}
+    levels = {value for value in own if value.rpartition(" = ")[0] not in columns_given}
+    beside = [value.rpartition(" = ")[2] for value in own - given]
     genes = {span.value for span in spans if span.taken_as == "gene"} - {""}
     columns = [name for name in _named_columns(view) if name not in result.params.values()]
     columns = [] if all(_holds(first.text, name) for name in columns) else columns
@@ -124,10 +125,17 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
         row = " ".join(value for value in finding.row.values() if isinstance(value, str))
         about = bool(columns) and alike and all(_holds(row, name) for name in columns)
         only = len(levels) == 1 and any(_holds(row, value) for value in alone)
+        only = only or (len(beside) == 1 and _tests(finding, first, beside[0]))
         pair = len(levels) == 2 and all(_holds(row, value.rpartition(" = ")[2]) for value in levels)  # of three groups
         return told, pair, only, sum(_holds(finding.text, name) for name in genes), about
 
     return max(result.findings, key=said)  # the first of several that say as much
+
+
+def _tests(finding: Finding, first: Finding, named: str) -> bool:
+    """Say whether a finding tests just what is named where the first tells of all: the gene that is asked about."""
+    own = not first.row and named in finding.row.values()
+    return own and any(re.match(r"p(?:_|$)", value.name) for value in finding.values)
 
 
 def _own_columns(node: TaskNode, result: NodeResult, registry: ToolRegistry) -> set[str]:
@@ -166,7 +174,8 @@ def _names_level(finding: Finding, value: str) -> bool:
 
 
 def _holds(text: str, name: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+    # The 1 of 1.41 names no level.
+    return re.search(rf"(?<!\w)(?<!\d\.){re.escape(name)}(?!\w|\.\d)", text, re.IGNORECASE) is not None
 
 
 def _figure(view: RunView, pair: Done, registry: ToolRegistry) -> Artifact | None:

@@ -21,7 +21,15 @@ UNITS_OF_TIME = {word: unit for unit, words in _WRITTEN.items() for word in word
 _SINCE = {"hour": "hpi hpf hpt hpa", "day": "dpi dpf dpt dpa dap", "week": "wpi wpf wpt"}
 UNITS_OF_TIME |= {word: unit for unit, words in _SINCE.items() for word in words.split()}
 """How columns of hours, days and weeks since infection, fertilisation, treatment, amputation, planting are called."""
-_DAYS: dict[str, float] = {"second": 1 / 86400, "minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.4, "year": 365}
+_DAYS: dict[str, float] = {
+    "second": 1 / 86400,
+    "minute": 1 / 1440,
+    "hour": 1 / 24,
+    "day": 1,
+    "week": 7,
+    "month": 30.4,
+    "year": 365,
+}
 DAYS = {word: _DAYS[unit] for word, unit in UNITS_OF_TIME.items() if unit in _DAYS} | {"an": 365.0, "ano": 365.0}
 """Word or abbreviation of a unit of time -> how many days it is; `an` is a year beside a number only."""
 

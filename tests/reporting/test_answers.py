@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
 from engine.cli.show import outcome_text
+from engine.domain.findings import FindingValue
 from engine.domain.plan import LEFT_ASIDE, Chosen, OpenQuestion, Span
 from engine.domain.report import Report
 from engine.reporting.answers import _columns, caveats
@@ -219,6 +220,27 @@ def test_of_three_groups_the_two_that_are_set_against_each_other_are_told(made):
                               ("Growth is lower with high than with veh.", {"pair": "high vs veh"})),
                   ("level", "dose group = high"), ("level", "dose group = veh"))  # fmt: skip
     assert synthesize(view, registry(), store).summary == ["Growth is lower with high than with veh."]
+
+
+def test_what_tests_the_one_that_is_asked_about_goes_before_what_names_all(made):
+    view, store = made
+    told = ("2 of 3 genes differ: up Il6 38-fold, Tnf 9-fold.", {}), ("Il6 is up 38-fold.", {"gene": "Il6"})
+    view = asking(of_findings(view, *told), ("level", "gene = Il6"))
+    assert synthesize(view, registry(), store).summary == ["2 of 3 genes differ: up Il6 38-fold, Tnf 9-fold."]
+    tested = [f.model_copy(update={"values": [FindingValue(name="p_value", value=0.01)]} if f.row else {})
+              for f in view.results["n1"].findings]  # fmt: skip
+    results = {**view.results, "n1": view.results["n1"].model_copy(update={"findings": tested})}
+    view = view.model_copy(update={"results": results})
+    assert synthesize(view, registry(), store).summary == ["Il6 is up 38-fold."]
+    of_two = asking(view, ("level", "gene = Il6"), ("level", "gene = Tnf"))
+    assert synthesize(of_two, registry(), store).summary == ["2 of 3 genes differ: up Il6 38-fold, Tnf 9-fold."]
+
+
+def test_a_level_is_not_read_from_within_a_number(made):
+    view, store = made
+    told = ("A reads higher than B by 0.18.", {}), ("A lies from -1.41 to 1.04 off B in 95 %.", {"measure": "limits"})
+    view = asking(of_findings(view, *told), ("level", "A = 1"), ("column", "A"))
+    assert synthesize(view, registry(), store).summary == ["A reads higher than B by 0.18."]
 
 
 def test_p_values_and_whole_intervals_are_never_cut_from_a_wide_table():

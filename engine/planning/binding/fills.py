@@ -273,7 +273,7 @@ def _units_in(unit: str, pieces: list[str]) -> float:
 def _adjusted(bound: Bound, reading: Reading) -> None:
     """Tell a model which of its predictors the question only adjusts for, so that its first sentence leaves them out."""
     param = next((p for p in bound.spec.params if p.role == "adjusted"), None)
-    held = [name for name in bound.of_role("predictors", "covariates") if reading.is_a(name, "adjust")]
+    held = [name for name in bound.of_role("predictors", "covariates", "factors") if reading.is_a(name, "adjust")]
     if param is not None and held:
         bound.params[param.name] = list(dict.fromkeys(held))
 

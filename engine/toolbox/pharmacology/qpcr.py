@@ -574,7 +574,7 @@ def qpcr_relative(
             {
                 "text": text,
                 "output": "folds",
-                "row": table_row(folds, comparison=row["comparison"]),
+                "row": table_row(folds, comparison=row["comparison"], gene=row["gene"]),
                 "values": finding_values(
                     fold_change=(row["fold_change"], row["lower_95"], row["upper_95"]),
                     p_value=row["p_value"],
