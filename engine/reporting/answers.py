@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from engine.data.structure.problems import REPEATED
 from engine.domain.findings import Finding
 from engine.domain.plan import TaskNode, listed
 from engine.domain.report import Answer, Report, ShownTable
@@ -338,7 +339,9 @@ def _is_number(cells: Sequence[str]) -> bool:
 
 def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
     """Return at most three: all that failed or was left out first, then what speaks against these answers."""
-    missing = unfinished(view) + [f"Not answered: {text}" for text in (view.plan.not_answered if view.plan else [])]
+    missing = [text for text in unfinished(view) if answers] + [
+        f"Not answered: {text}" for text in (view.plan.not_answered if view.plan else [])
+    ]
     if len(missing) > MOST_CAVEATS:
         more = len(missing) - MOST_CAVEATS + 1
         return [*missing[: MOST_CAVEATS - 1], f"{more} more things were not done or not answered; see the details."]
@@ -387,3 +390,4 @@ def _of_data(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
     told = [warning for warning in (view.plan.warnings if view.plan else []) if _of_file(warning, view)]
     told += warnings_of_files(view)
     yield from (text for text in told if any(_holds(text.partition(": ")[2], name) for name in known & read))
+    yield from (text for text in told if REPEATED in text)  # counted twice in whatever is computed

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from reporting_run import FolderStore, execute, small_plan, small_registry, with_failure
 
 from engine.cli.show import outcome_text
+from engine.data.structure.problems import REPEATED
 from engine.domain.findings import FindingValue
 from engine.domain.plan import LEFT_ASIDE, Chosen, OpenQuestion, Span
+from engine.domain.profile import Profile
 from engine.domain.report import Report
 from engine.reporting.answers import _columns, caveats
 from engine.reporting.forms import html, markdown, run_json
@@ -84,6 +86,20 @@ def test_without_the_answering_step_nothing_else_is_passed_for_the_answer(made):
     assert report.answers == []
     assert report.summary[0] == "Incomplete result: 2 of 3 steps finished."
     assert not set(report.summary) & {finding.text for finding in report.findings}
+    assert not set(report.summary) & {*report.caveats}, "what failed is said once"
+
+
+def test_rows_that_stand_twice_limit_every_answer(made):
+    view, store = made
+    said = f"a.csv: 1 row {REPEATED}"
+    profile = Profile(path="a.csv", name="a.csv", format="csv", bytes=1, sha256="0" * 64, types=[], summary="",
+                      warnings=[said])  # fmt: skip
+    assert said in synthesize(view.model_copy(update={"profiles": [profile]}), registry(), store).caveats
+    other = profile.model_copy(update={"warnings": ["a.csv: column 'x' is odd."]})
+    assert (
+        "a.csv: column 'x' is odd."
+        not in synthesize(view.model_copy(update={"profiles": [other]}), registry(), store).caveats
+    )
 
 
 def test_at_most_three_caveats_and_none_is_dropped_in_silence(made):

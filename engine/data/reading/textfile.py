@@ -97,7 +97,9 @@ def read_text(path: Path, limit: int = MAX_BYTES, patience: float = COUNT_SECOND
     """
     data, compressed, complete = read_bytes(path, limit)
     if is_binary(data):
-        message = f"{path.name} is not text but binary data; export it as CSV, TSV or Excel."
+        book = path.suffix.lower() in (".xlsx", ".xlsm", ".xls", ".ods")
+        what = "is no workbook that can be opened: it is damaged or locked" if book else "is not text but binary data"
+        message = f"{path.name} {what}; export it as CSV, TSV or Excel."
         raise UnusableFile(message)
     more = 0
     if not complete:
