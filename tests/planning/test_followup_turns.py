@@ -187,3 +187,28 @@ def test_another_test_of_pairs_is_no_second_analysis(planner, twins, question, t
 def test_a_name_left_out_behind_what_is_kept_is_not_kept(planner, rats):
     plan = planner.plan("Does weight differ between the arms, only females, without r7?", rats).plan
     assert kept(plan) == "`sex` in ['female'] and `rat` not in ['r7']"
+
+
+@pytest.fixture(scope="module")
+def rehab(tmp_path_factory):
+    draw = np.random.default_rng(12)
+    start = draw.normal(50, 12, 44)
+    table = pd.DataFrame({"Patient": [f"P{k:02d}" for k in range(44)], "group": ["rehab", "usual care"] * 22, "sex": draw.choice(["M", "F"], 44),
+                          "KCCQ_0": start.round(1), "KCCQ_12wk": (start + draw.normal(7, 6, 44)).round(1)})  # fmt: skip
+    path = tmp_path_factory.mktemp("rehab") / "rehab.csv"
+    table.to_csv(path, index=False)
+    return profile_files([path])
+
+
+@pytest.mark.parametrize("words", ["adjust for the baseline score", "adjust for KCCQ_0"])
+def test_a_change_is_adjusted_for_where_it_began(words, planner, rehab):
+    """The first value stands in the change itself, and was dropped without a word, or the groups became the outcome."""
+    changed = "did the kccq improve more with rehab than with usual care"
+    for plan in (
+        planner.plan(f"{changed}, {words}", rehab).plan,
+        planner.plan(words, rehab, previous=planner.plan(changed, rehab).plan).plan,
+    ):
+        model = plan.nodes[-1]
+        assert model.tool == "linear_regression"
+        assert model.params["outcome"] == "KCCQ_12wk - KCCQ_0"
+        assert (model.params["predictors"], model.params["adjusted"]) == (["group", "KCCQ_0"], ["KCCQ_0"])

@@ -162,6 +162,7 @@ def test_another_name_of_a_gene_is_looked_for(places):
         ("what does that mean?", "meaning"),
         ("plot it", "figure"),
         ("which patients were left out?", "left_out"),
+        ("which one is best?", "ranking"),
         ("thanks a lot!", "thanks"),
         ("which pathways?", ""),
         ("plot that by dose", ""),
@@ -227,6 +228,15 @@ def test_a_test_that_another_step_made_is_told(answer):
     p = Finding(id="f2", node="n2", text="gain differs.", values=[FindingValue(name="p_value", value=0.01)])
     report = _shown(answer, p).told("is that significant?")
     assert report.summary == ["p = 0.01 is below 0.05, so it is significant at that threshold: gain differs."]
+
+
+def test_groups_are_told_from_high_to_low(answer):
+    means = [FindingValue(name=f"mean {level}", value=value) for level, value in (("hay", 3.0), ("oats", 4.25))]
+    report = _shown(answer)
+    finding = report.report.findings[0].model_copy(update={"values": [*means, FindingValue(name="p_value", value=0.2)]})
+    told = replace(report, report=report.report.model_copy(update={"findings": [finding]})).told("which one is best?")
+    end = "From high to low: oats 4.25, hay 3. Whether high is good the data do not say."
+    assert told.summary == [f"{finding.text} {end}"]
 
 
 def test_what_was_only_shown_is_left_to_be_tested(answer):

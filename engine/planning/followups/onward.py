@@ -10,7 +10,7 @@ from engine.errors import PlanError
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.spelling import asked_with
 from engine.planning.followups.anew import Try
-from engine.planning.followups.turn import HELD, OUTCOMES, Turn, columns_of, in_words
+from engine.planning.followups.turn import GROUPS, HELD, OUTCOMES, Turn, columns_of, in_words
 from engine.planning.followups.words import (
     BY,
     DEPENDS,
@@ -185,5 +185,9 @@ def holding(turn: Turn, held: Sequence[str], every: Iterable[Candidate]) -> list
         for c in every
         if held and c.bound is not None and c.feasible and not c.bound.missing and {*held} <= {*c.bound.of_role(*HELD)}
     ]  # fmt: skip
+    groups = {column for role, column in parts if role in GROUPS}  # who was compared does not become what is explained
+    able = [c for c in able if c.bound and not groups & {*c.bound.of_role(*OUTCOMES, "response", "event")}]
+    tells = {"adjusted", "held", "stratum"}  # an importance of predictors takes them and holds none
+    able = [c for c in able if c.bound and any(p.role in tells for p in c.bound.spec.params)]
     able.sort(key=lambda c: not all(c.bound and column in c.bound.of_role(role) for role, column in parts))
     return [c.analysis.id for c in able[:1]]

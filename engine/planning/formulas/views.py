@@ -19,6 +19,7 @@ from engine.domain.profile import ColumnProfile, Repeated, RoleGuess, TypeGuess
 from engine.planning.formulas.changed import change_asked
 from engine.planning.formulas.formula import propose
 from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.grammar import HOLDS
 from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet
@@ -123,8 +124,17 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
     data = Data([shown if s is sheet else s for s in data.sheets])
     mention = ColumnMention(name, "", min(trial.used), max(trial.used), 1.0)
-    rest = [m for m in reading.mentions if (m.last < mention.first or m.first > mention.last) and m.column not in used]
+    apart = [m for m in reading.mentions if m.last < mention.first or m.first > mention.last]
+    rest = [m for m in apart if m.column not in used or _held(m, reading)]
     return reread(reading, [*rest, mention], data), data
+
+
+_HOLDS_IT = re.compile(rf"\b{HOLDS}\s+(?:(?:it|this|that)\s+)?(?:for|by|on)\s+(?:[\w-]+\s+){{0,2}}$", re.IGNORECASE)
+
+
+def _held(mention: ColumnMention, reading: Reading) -> bool:
+    """Say whether a part of what is computed is held constant as well: a change `adjusted for the baseline`."""
+    return _HOLDS_IT.search(reading.question[: reading.words[mention.first].start]) is not None
 
 
 def with_joined(data: Data, keys: Sequence[str], step: str) -> Data:

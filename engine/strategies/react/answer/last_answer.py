@@ -29,6 +29,7 @@ _CUES: dict[str, str] = {
     "email spreadsheet",
     "digits": "decimals decimal digits precise precisely exact exactly precision rounded rounding unrounded",
     "left_out": "leave left out excluded omitted dropped removed",
+    "ranking": "best worst highest lowest top bottom winner rank ranking order",
     "which": "which list whose",
     "count": "many count",
     "significant": "significant significance significantly p pvalue chance random luck real",
@@ -222,6 +223,14 @@ class LastAnswer:
         yield from map(_line, said)
         if not kept and not said:
             yield _line("No step of the last answer says that it left out rows.")
+
+    def _ranking(self, words: set[str]) -> Iterator[Finding]:
+        for answer, finding in self._answers():
+            means = [v for v in finding.values if v.name.startswith("mean ") and isinstance(v.value, float)]
+            means.sort(key=lambda value: -float(value.value or 0.0))
+            told = ", ".join(f"{v.name.removeprefix('mean ')} {v.value:.4g}" for v in means)
+            note = "" if not told else f" From high to low: {told}. Whether high is good the data do not say."
+            yield _line(f"{answer.said}{note}", finding)
 
     def _which(self, words: set[str]) -> Iterator[Finding]:
         yield from self._passing(words, names=True)
