@@ -76,7 +76,19 @@ def _with_ends(text: str, column: ColumnProfile) -> str:
         own = re.escape(level)
         told = re.compile(rf"{_OF}{re.escape(column.name)} = (?:(\w[\w ]*?) \({own}\)|({own}))(?![\w.(])")
         text = told.sub(lambda found: _of_end(found, column.name), text)
+        end = re.search(rf"events, {re.escape(column.name)} = (?:(\w[\w ]*?) \({own}\)|({own}))\)", text)
+        text = _until(text, end, column.name) if end else text
     return text
+
+
+def _until(text: str, end: re.Match[str], name: str) -> str:
+    """Return a sentence on the time to an end that calls it so: only where people die do they survive."""
+    words = plain(end[1] or end[2]).strip()
+    noun = _ENDS.get(words) or (_ENDS.get(plain(name).strip(), name) if words in _HAPPENED else end[1] or name)
+    if noun == "death":
+        return text.replace("half had the event by", "half had died by")
+    told = re.sub(r"\bSurvival is\b", f"Time to {noun} is", text, count=1)
+    return told.replace("half had the event by", "half had reached it by")
 
 
 def _of_end(found: re.Match[str], name: str) -> str:

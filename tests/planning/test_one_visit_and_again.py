@@ -150,3 +150,100 @@ def test_times_in_another_unit_and_the_ones_of_a_time(question, condition, tmp_p
     table.to_csv(tmp_path / "growth.csv", index=False)
     plan = the_planner().plan(question, profile_files([tmp_path / "growth.csv"])).plan
     assert steps(plan)["filter_rows"]["condition"] == condition
+
+
+@pytest.fixture(scope="module")
+def eaten(tmp_path_factory):
+    draw, folder = np.random.default_rng(13), tmp_path_factory.mktemp("eaten")
+    table = pd.DataFrame({"IDNO": range(1001, 1121), "CaCo": draw.integers(0, 2, 120), "age": draw.integers(3, 83, 120),
+                          "sex": draw.choice(["m", "f"], 120), "rawmilk": draw.choice([0, 1, 9], 120, p=[0.7, 0.2, 0.1]),
+                          "bbq": draw.integers(0, 2, 120)})  # fmt: skip
+    codes = [["CaCo", 0, "control"], ["CaCo", 1, "case"], ["rawmilk", 0, "no"], ["rawmilk", 1, "yes"], ["rawmilk", 9, "do not know"],
+             ["bbq", 0, "no"], ["bbq", 1, "yes"]]  # fmt: skip
+    with pd.ExcelWriter(folder / "cases.xlsx") as book:
+        table.to_excel(book, sheet_name="data", index=False)
+        pd.DataFrame(codes, columns=["variable", "code", "meaning"]).to_excel(book, sheet_name="codes", index=False)
+    return profile_files([folder / "cases.xlsx"])
+
+
+def test_cases_and_controls_by_a_legend_are_what_happened(eaten):
+    question = "OR for raw milk in cases vs controls, adj for age and sex, leave out the dont knows"
+    (model,) = the_planner().plan(question, eaten).plan.nodes
+    assert (model.tool, model.params["outcome"], model.params["event_value"]) == ("logistic_regression", "CaCo", "1")
+    assert (model.params["predictors"], model.params["adjusted"]) == (["rawmilk", "age", "sex"], ["age", "sex"])
+    told = (
+        the_planner().plan("logistic regression: do rawmilk, bbq and sex go with being a case?", eaten).plan.nodes[-1]
+    )
+    assert told.params["outcome"] == "CaCo"
+    with pytest.raises(PlanError, match="vegetarians"):
+        the_planner().plan(question.replace("dont knows", "vegetarians"), eaten)
+
+
+@pytest.fixture(scope="module")
+def rehab(tmp_path_factory):
+    draw, folder = np.random.default_rng(14), tmp_path_factory.mktemp("rehab")
+    first = draw.integers(50, 90, 80)
+    table = pd.DataFrame({"pat": [f"P{k:02d}" for k in range(80)], "arm": draw.integers(1, 3, 80), "sex": draw.integers(1, 3, 80),
+                          "age": draw.integers(30, 70, 80), "dropout": draw.choice([0, 1], 80, p=[0.8, 0.2]), "VAS_0": first,
+                          "VAS_6": first - draw.integers(5, 20, 80), "VAS_12": first - draw.integers(15, 45, 80),
+                          "fu_d": draw.integers(14, 180, 80), "died": draw.integers(0, 2, 80)})  # fmt: skip
+    codes = [["arm", 1, "home exercise"], ["arm", 2, "supervised physio"], ["sex", 1, "male"], ["sex", 2, "female"],
+             ["dropout", 0, "stayed"], ["dropout", 1, "dropped out"]]  # fmt: skip
+    with pd.ExcelWriter(folder / "rehab.xlsx") as book:
+        table.to_excel(book, sheet_name="data", index=False)
+        pd.DataFrame(codes, columns=["variable", "code", "meaning"]).to_excel(book, sheet_name="codes", index=False)
+    return profile_files([folder / "rehab.xlsx"])
+
+
+def test_nothing_is_divided_by_a_code_and_who_is_left_out_is_no_group(rehab):
+    question = "table 1 please: mean age, how many women and pain at start per arm, without the dropouts"
+    found = steps(the_planner().plan(question, rehab).plan)
+    assert found["filter_rows"]["condition"] == "`dropout` in [0]"
+    assert found["table_one"]["group"] == "arm"
+    assert "derive_column" not in found
+
+
+def test_a_week_without_a_unit_in_its_column_is_found(rehab):
+    found = steps(the_planner().plan("is pain at 12 weeks lower with supervised physio", rehab).plan)
+    assert found["compare_groups"]["value"] == "VAS_12"
+
+
+@pytest.mark.parametrize(
+    ("question", "tool", "picked"),
+    [
+        ("Is VAS_12 lower than VAS_0 in the same patients?", "compare_columns_paired", {"second": "VAS_6"}),
+        ("is VAS_12 lower with the supervised physio?", "compare_groups", {"group": "sex"}),
+    ],
+)
+def test_a_choice_changes_no_other_column_and_no_rows(question, tool, picked, rehab):
+    before = the_planner().plan(question, rehab).plan
+    after = the_planner().plan(question, rehab, chosen={tool: picked}).plan
+    was, now = steps(before)[tool], steps(after)[tool]
+    columns = {"first", "second", "subject", "value", "group", "pair"} & was.keys()
+    assert {name: now[name] for name in columns} == {name: was[name] for name in columns} | picked
+    assert [n.tool for n in after.nodes] == [n.tool for n in before.nodes], "a group no longer compared keeps no rows"
+
+
+def test_two_is_no_month_and_a_pot_of_one_isolate_pairs_nothing(tmp_path):
+    draw = np.random.default_rng(15)
+    months = [f"2024-{month:02d}" for month in range(1, 13)] * 4
+    table = pd.DataFrame({"ward": np.repeat(["a", "b", "c", "d"], 12), "month": months, "lab": draw.normal(9, 2, 48).round(2),
+                          "meter": draw.normal(9, 2, 48).round(2)})  # fmt: skip
+    table.to_csv(tmp_path / "use.csv", index=False)
+    plan = the_planner().plan("do the two readings lab and meter agree?", profile_files([tmp_path / "use.csv"])).plan
+    assert "2024-02" not in str([node.params for node in plan.nodes])
+    rows = [{"pot": f"p{pot}", "isolate": "AB"[pot % 2], "plant": f"p{pot}_{k}", "lesion": round(draw.normal(90, 10), 1)}
+            for pot in range(12) for k in range(4)]  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "leaves.csv", index=False)
+    question = "is lesion larger in A than in B, plants from the same pot belong together"
+    for node in the_planner().plan(question, profile_files([tmp_path / "leaves.csv"])).plan.nodes:
+        assert node.params.get("pair") != "pot"
+
+
+def test_a_dose_is_what_a_curve_runs_along(tmp_path):
+    rows = [{"well": f"{strain}{dose}_{k}", "strain": strain, "drug_uM": dose, "time_h": hour, "OD600": round(0.05 * hour / (1 + dose), 3)}
+            for strain in ("WT", "mut") for dose in (0, 0.1, 0.3, 1, 3, 10) for k in range(3) for hour in range(0, 13, 2)]  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "plate.csv", index=False)
+    question = "at what drug conc is growth halved, for the wild type and for mut?"
+    found = steps(the_planner().plan(question, profile_files([tmp_path / "plate.csv"])).plan)
+    assert (found["dose_response"]["dose"], found["dose_response"]["response"]) == ("drug_uM", "OD600")

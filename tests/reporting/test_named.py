@@ -80,3 +80,16 @@ SICK = ColumnProfile(name="mastitis", kind="category", scale="binary", levels={"
 )
 def test_an_end_is_told_as_people_say_it(column: ColumnProfile, text: str, said: str):
     assert with_names(text, None, [column], {"event": column.name}) == said
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("yes (1)", "Survival is longer with A: half had died by 11 days (n = 9, 8 events, dead = yes (1))."),
+        ("back at work (1)", "Time to back at work is longer with A: half had reached it by 11 days (n = 9, 8 events, dead = back at work (1))."),
+    ],
+)  # fmt: skip
+def test_only_where_people_die_do_they_survive(told: str, said: str):
+    dead = ColumnProfile(name="dead", kind="integer", scale="binary", levels={"0": 3, "1": 4})
+    text = f"Survival is longer with A: half had the event by 11 days (n = 9, 8 events, dead = {told})."
+    assert with_names(text, None, [dead], {"event": "dead"}) == said

@@ -140,7 +140,8 @@ _DONE = (
     r"sample|specimen|data|answer|response|result|value|info\w*|reading|measurement|record|test"
 )
 _NOT_THERE = re.compile(
-    rf"(?:not? (?:\w+ )?(?:{_DONE})\b|unknown|unavailable|missing|n/?a\b|invalid|refused(?:$| to (?:say|answer))|"
+    rf"(?:not? (?:\w+ )?(?:{_DONE})\b|(?:do|does|did)(?: not|n['’]?t) (?:know|remember|recall)|"
+    r"unknown|unavailable|missing|n/?a\b|invalid|refused(?:$| to (?:say|answer))|"
     r"(?:\w+ )?error\b|keine? (?:angabe|daten|messung|probe|antwort|wert)|unbekannt|fehlend|fehlt|\w*fehler|"
     r"nicht (?:bekannt|gemessen|bestimmt|bestimmbar|erhoben|durchgef|untersucht|verf|beantwortet)|inconnu|"
     r"non (?:mesur|fait|connu|dispon|renseign)|desconocid|sin (?:dato|respuesta)|no (?:sabe|responde|disponible))",

@@ -118,7 +118,7 @@ class Assignment:
     def __init__(
         self, params: Sequence[ParamSpec], sheet: Sheet, reading: Reading, *, taken: set[str], cuts: bool = False
     ) -> None:
-        self.params, self.sheet, self.reading = list(params), sheet, reading
+        self.params, self.sheet, self.reading, self.taken = list(params), sheet, reading, taken
         self.needed = {p.name for p in params if (p.required or p.needed or p.instead_of) and not p.made_by}
         self.of_two_levels = False
         """Whether the step compares two levels of its groups."""
@@ -159,7 +159,7 @@ class Assignment:
 
     def run(self) -> None:
         """Find the best assignment."""
-        self._next(0, {}, set(), 0.0)
+        self._next(0, {}, set(self.taken), 0.0)
 
     def _gain(self, param: ParamSpec, name: str) -> float:
         """Return what a named column adds in a parameter; below zero when it does not fit."""
@@ -211,6 +211,8 @@ class Assignment:
         ):
             return True  # one level named restricts the rows, it does not compare
         unpaired = param.role == "pair" and param.name not in self.needed
+        if unpaired and self._is_of_a_cause(name, apart=True):
+            return True  # a pot of one isolate pairs no two
         return unpaired and not (reading.paired or reading.is_a(name, "subject"))  # pairs are where somebody says so
 
     def _grammar(self, param: ParamSpec, name: str, column: ColumnProfile | None) -> float:
@@ -218,7 +220,7 @@ class Assignment:
         reading, slot, contrasted = self.reading, slot_of(param.role), self._contrasted(name)
         grammar = 0.45 * reading.is_a(name, *slot.wants) - 0.45 * reading.is_a(name, *slot.shuns)
         grammar += CALLED * called(param, name)
-        chosen_by_it = column is not None and cases_and_controls(column.levels)
+        chosen_by_it = column is not None and cases_and_controls(column)
         compares = param.role in ("group", "condition", "ordered", "covariates", "predictors", "factors")
         if contrasted and compares and not chosen_by_it:
             set_apart = any(c.column == name and c.explicit for c in reading.contrasts) or not two_states(
@@ -259,8 +261,8 @@ class Assignment:
         if param.role not in ("group", "condition", *_HAPPENS):
             return False
         states = [n for n in self.free if (c := self.sheet.column(n)) and _states(list(c.levels))]
-        apart = [c.column for c in self.reading.contrasts
-                 if c.column not in states and not cases_and_controls(c.levels)]  # fmt: skip
+        apart = [c.column for c in self.reading.contrasts if c.column not in states
+                 and not ((own := self.sheet.column(c.column)) and cases_and_controls(own))]  # fmt: skip
         return bool(states and apart) and name in (apart if param.role in _HAPPENS else states)
 
     def _explains(self, param: ParamSpec) -> bool:
@@ -278,7 +280,7 @@ class Assignment:
             # Where none is named all predict: one vague word leaves out no other, several make a list.
             return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
         subjects = {item.subject for item in self.sheet.structure.repeated}
-        if param.role == "predictors" and self._is_of_a_cause(name):
+        if (param.role == "predictors" and self._is_of_a_cause(name)) or self._runs_along(param, name):
             return True  # coverslips of one genotype each cannot stand beside it
         if param.role == "group" and name in subjects and column and column.distinct > FEW:
             return True  # whose rows belong together is no group to compare
@@ -293,10 +295,16 @@ class Assignment:
             return True  # what is only held constant is neither compared nor explained
         return self._is_whom(param, name)
 
-    def _is_of_a_cause(self, name: str) -> bool:
-        """Say whether a column names subjects of which each is of one level of another column that is named."""
+    def _runs_along(self, param: ParamSpec, name: str) -> bool:
+        """Say whether a curve runs along a column, which therefore is not what it measures: a dose."""
+        dosed = name in self.sheet.structure.doses and any(p.role == "dose" for p in self.params)
+        return dosed and param.role in _MODELLED
+
+    def _is_of_a_cause(self, name: str, *, apart: bool = False) -> bool:
+        """Say whether a column names subjects of which each is of one level of another column that is named, or set `apart`."""
         of = {other for item in self.sheet.structure.repeated if item.subject == name for other in item.between}
-        return bool(of & ({*self.reading.columns()} - {name}))
+        named = [c.column for c in self.reading.contrasts] if apart else self.reading.columns()
+        return bool(of & ({*named} - {name}))
 
     def _is_whom(self, param: ParamSpec, name: str) -> bool:
         """Say whether a column only says which rows are meant, where a part would make more of it."""

@@ -8,6 +8,7 @@ the structure of the data where that offers it; the rest becomes a question.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.data.catalogue import TABULAR
@@ -39,7 +40,8 @@ def bind(
         needs: roles that must be bound here though the tool can do without.
     """
     picked = {key: value for key, value in reading.chosen.get(spec.name, {}).items() if not isinstance(value, Mapping)}
-    given = {**(given or {}), **picked}
+    plain = bind(spec, replace(reading, chosen={}, used=dict(reading.used)), data, needs=needs) if picked else None
+    given = {**(given or {}), **(_as_it_was(plain, picked) if plain else {}), **picked}
     bound = Bound(spec)
     for port in spec.inputs:
         able = data.serving(port.type)
@@ -67,6 +69,10 @@ def bind(
         bound.unused.clear()
     levels_given(bound, reading, given)
     rows_kept(bound, reading)
+    if plain is not None:
+        bound.rows = [
+            row for row in bound.rows if row.sure or row in plain.rows
+        ]  # a group no longer compared keeps none
     with_control_dose(bound)
     _all_meant(bound)
     cut_said(bound, reading)
@@ -75,6 +81,19 @@ def bind(
     with_course(bound, reading)
     bound.params |= given
     return bound
+
+
+def _as_it_was(plain: Bound, picked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that a step has without what a person picked, where they go with that: one choice changes no other."""
+    params = {param.name: param for param in plain.spec.params if param.kind in ("column", "columns")}
+    taken = set(flat(picked.values()))
+    other = {name for key in picked if key in params for name in params[key].instead_of}
+    other |= {name for name, param in params.items() if {*param.instead_of} & picked.keys()}
+    return {
+        name: plain.params[name]
+        for name in params.keys() - picked.keys() - other
+        if plain.params.get(name) and not taken & set(flat([plain.params[name]]))
+    }
 
 
 def _variants(params: Sequence[ParamSpec]) -> list[list[ParamSpec]]:

@@ -65,7 +65,7 @@ def _rating(column: ColumnProfile, sheet: Sheet) -> float:
 def _group(column: ColumnProfile, sheet: Sheet) -> float:
     if not is_group(column):
         return 0.0
-    if cases_and_controls(column.levels):
+    if cases_and_controls(column):
         return 0.5  # by which rows were chosen: what is asked of it goes before it
     if column.scale in ("category", "binary"):
         return 1.0 if column.distinct <= 30 else 0.5

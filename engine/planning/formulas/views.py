@@ -115,6 +115,9 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     sheet = data.home(used)
     if sheet is None or (len(used) < 2 and not _OF_ONE.match(expression)):
         return None
+    by = re.search(r"/ `([^`]+)`", expression)
+    if by and (divisor := sheet.column(by[1])) is not None and divisor.scale in ("binary", "category", "code"):
+        return None  # `pain per arm` is of each arm
     if "/" in expression and set(used) & {*sheet.structure.times, *sheet.structure.doses}:
         return None  # `OD over hours` is a curve
     if name not in trial.question and len(expression) < MOST:

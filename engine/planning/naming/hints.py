@@ -194,6 +194,13 @@ def wide_mentions(words: Sequence[Token], structure: Structure) -> list[ColumnMe
                     (timed(pair) and timed(pair) in (timed(parts), visits.get(column))) or pair == parts
                 ):
                     found.append(ColumnMention(column, "", at, at + 1, 0.9))
+                elif (
+                    number is not None
+                    and token.number == number
+                    and len(parts) == 1
+                    and time_unit(pair[-1] if pair else "")
+                ):
+                    found.append(ColumnMention(column, "", at, at + 1, 0.85))  # `VAS_12` says no unit
                 elif len(parts) == 1 and token.text == parts[0] and len(token.text) > 2 and token.number is None:
                     found.append(ColumnMention(column, "", at, at, 0.85))
                 elif (

@@ -18,7 +18,6 @@ from engine.planning.naming.names import Name
 from engine.text.codes import told_beside
 from engine.text.names import name_parts
 from engine.text.negation import NEGATORS
-from engine.text.numbers import as_number
 from engine.text.stopwords import STOP
 from engine.text.times import time_unit
 from engine.text.tokens import Token
@@ -34,7 +33,7 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         weights = Counter(part for level in levels for part in set(name_parts(level)))
         found += _explained(words, column, text)
         for level in levels:
-            if as_number(level.strip().lstrip("+-#")) is not None or not level.strip():
+            if not re.search(r"[^\W\d_]", level):  # the two of `two assays` is not that of 2024-02
                 continue
             found += _level(words, column, level, Name(level, weights, units=False), weights, text)
         literal = [m._replace(level=level) for level in levels for m in literally(words, level, text, column.name)]

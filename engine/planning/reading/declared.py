@@ -14,10 +14,13 @@ from engine.data.columns.column import profile_column
 from engine.data.structure.rows import look
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import LIKELY
+from engine.planning.reading.grammar import HOLDS
+from engine.planning.reading.leaving_out import not_understood
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.limits import Counted, of_limits, with_limits
 from engine.planning.tables.sheets import Data, Sheet, is_group, is_id
 from engine.planning.tables.values import read_anew
+from engine.text.stems import stem
 
 _CODE = r"(?<![\w.])['\"]?(?P<code>-?\d{1,5})(?:\.0+)?['\"]?(?![\w.]*\d)"
 _GONE = (
@@ -191,6 +194,12 @@ def mark_declared(reading: Reading, data: Data) -> None:
             reading.asides.append(match.span())
             reading.mark_text(*match.span(), "method", "read as missing")
             reading.masked = reading.masked.replace(match[0], "")
+    out = not_understood(reading)
+    if out and _called_missing(out, notes):
+        start = reading.question.index(out)
+        reading.asides.append((start, start + len(out)))
+        reading.mark_text(start, start + len(out), "method", "read as missing")
+        reading.masked = reading.masked.replace(out, "")
     for form, means in forms:
         for match in form.finditer(reading.question):
             reading.asides.append(match.span())
@@ -198,8 +207,15 @@ def mark_declared(reading: Reading, data: Data) -> None:
         reading.masked = form.sub("", reading.masked)
 
 
+def _called_missing(out: str, notes: str) -> bool:
+    """Say whether what is left out are the cells that a legend calls missing: `the dont knows` where 9 is `do not know`."""
+    meanings = " ".join(re.findall(r"taken for a missing value: by its legend \S+ is '([^']*)'", notes))
+    said, known = ({stem(word) for word in re.findall(r"[^\W\d_]{4,}", text.lower())} for text in (out, meanings))
+    return bool(said & known)
+
+
 _MANY_TESTS = re.compile(
-    r"[,;(]?\s*(?:and\s+)?\b(?:adjust|correct|account|controll?|allow)\w*\s+(?:(?:the\s+)?p[- ]?values?\s+)?for\s+(?:the\s+)?"
+    rf"[,;(]?\s*(?:and\s+)?\b{HOLDS}\s+(?:(?:the\s+)?p[- ]?values?\s+)?for\s+(?:the\s+)?"
     r"(?:multiplicity|(?:multiple|many|several|repeated)\s+(?:testing|tests?|comparisons?|hypothes[ei]s))\b\)?",
     re.IGNORECASE,
 )

@@ -33,7 +33,7 @@ _UNLIKE_IN = r"(?!(?:differ\w*|vary|varies|same|unlike|alike)\s+in\s+(?:(?!<)\w+
 """Of `the diets differ in length` and `length differs in the diets` only the columns' kinds say which is measured."""
 _BY = r"(?<!paired )(?<!matched )(?<!blocked )by"
 """What pairs the rows is not what they are compared by."""
-HOLDS = r"(?:adjust|correct|control|account|allow)\w*"
+HOLDS = r"(?:adj\b\.?|(?:adjust|correct|control|account|allow)\w*)"
 """To correct, control or account for something is to adjust for it."""
 _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:effects?|influence|impact|role|contribution) of{_GAP}{_X}{_GAP}\b(?:on|for|in){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming import numbers
@@ -43,7 +43,7 @@ from engine.planning.reading.terms import (
     terms_in,
     whole_terms,
 )
-from engine.planning.tables.sheets import Data, Sheet
+from engine.planning.tables.sheets import Data, Sheet, cases_and_controls, is_group
 from engine.text.tokens import Token, tokens
 
 _UNPAIRED = re.compile(
@@ -154,6 +154,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
     against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
     reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]
+    _odds_of_cases(reading, by_name)
     differs = different_in(question, words, mentions, reading.parts, by_name)
     more = more_in(question, words, mentions) | differs
     kept = [r._replace(sure=r.sure or bool(differs - {r.column})) for r in kept]  # `different in KO in males`
@@ -186,6 +187,25 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     reading.masked = masked(reading, by_name)
     _mark(reading)
     return reading
+
+
+_ODDS = re.compile(r"\bodds\b|(?-i:\bORs?\b)", re.IGNORECASE)
+
+
+def _odds_of_cases(reading: Reading, by_name: Mapping[str, ColumnProfile]) -> None:
+    """Take being a case for what happened where odds are asked, or nothing but groups goes with it.
+
+    `OR for raw milk in cases vs controls` is of the milk, and so is `which of the things they ate go with being a case`.
+    """
+    chosen = next((m.column for m in reading.mentions if m.level and cases_and_controls(by_name[m.column])), "")
+    others = [by_name[name] for name in reading.named() if name != chosen]
+    contrasted = any(c.column == chosen for c in reading.contrasts)
+    if not chosen or not (_ODDS.search(reading.question) if contrasted else others and all(map(is_group, others))):
+        return
+    for name, parts in reading.parts.items():
+        if parts == {"outcome"} and is_group(by_name[name]):
+            reading.parts[name] = {"cause"}
+    reading.parts[chosen] = {"outcome"}
 
 
 def _with_control(found: Contrast, question: str, columns: Iterable[ColumnProfile]) -> Contrast:

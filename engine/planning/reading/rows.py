@@ -25,6 +25,10 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
     rows = _Rows([], ranges(coded, columns))
     for named in gone:
         rows.add(named, "not in", sure=True)
+    for mention in coded.mentions:  # `..., without the dropouts`: the level says itself who is not meant
+        before = coded.question[: coded.words[mention.first].start].rstrip()
+        if mention.level and coded.words[mention.first].text == "without" and before.endswith((",", ";", "(")):
+            rows.add([mention], "in", sure=True)
     for match, sure in _kept_alone(coded):
         rows.add([m for m in coded.inside(match["l"]) if m not in spared], "in", sure=sure)
     rows.found.extend(cut_off(coded, columns, [*onwards(coded, columns), *compared(coded, columns)]))

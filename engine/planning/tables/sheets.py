@@ -37,9 +37,10 @@ def is_number(column: ColumnProfile) -> bool:
     return numeric and column.scale in (*NUMBERS, "ordered", "binary")
 
 
-def cases_and_controls(levels: Iterable[str]) -> bool:
-    """Say whether levels tell who had the outcome and who did not, in a study that chose its subjects by it."""
-    return {level.strip().lower().rstrip("s") for level in levels} == {"case", "control"}
+def cases_and_controls(column: ColumnProfile) -> bool:
+    """Say whether levels, or what they stand for, tell who had the outcome, in a study that chose its subjects by it."""
+    told = (column.codes.get(level, level) for level in column.levels)
+    return {level.strip().lower().rstrip("s") for level in told} == {"case", "control"}
 
 
 def was_given(column: ColumnProfile) -> bool:
