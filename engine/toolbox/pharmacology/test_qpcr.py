@@ -77,7 +77,8 @@ def test_the_sentence_has_direction_and_size():
 def test_every_gene_has_a_finding_on_its_row():
     folds = qpcr_relative(wells(), **NAMES)
     for row in folds["folds"].to_dict("records"):
-        (own,) = (one for one in folds["findings"] if one.get("row") == {"comparison": row["comparison"]})
+        place = {"comparison": row["comparison"], "gene": row["gene"]}
+        (own,) = (one for one in folds["findings"] if one.get("row") == place)
         assert own["text"].startswith(f"{row['gene']} is ")
         assert own["values"][0]["value"] == pytest.approx(row["fold_change"])
 
