@@ -59,6 +59,9 @@ def _at_occasions(text: str, measure: WideMeasure) -> str:
         text = _opened(re.sub(rf"(?<!\w){re.escape(last)} - {re.escape(first)}(?!\w)", lambda _, c=change: c, text))
         for one, other in ((first, last), (last, first)):
             text = text.replace(f"in {one} than in {other}", f"at {labels[one]} than at {labels[other]}")
+            for way in ("higher", "lower"):
+                said = f"{name} is {way} at {labels[one]} than at {labels[other]}"
+                text = text.replace(f"{one} is {way} than {other} ", f"{said} ")
     return text
 
 
