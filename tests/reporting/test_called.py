@@ -71,4 +71,6 @@ def test_occasions_of_one_measurement_are_told_by_what_tells_them_apart():
     text = "KCCQ is lower in KCCQ_0 than in KCCQ_12wk: 1 against 2."
     assert told(text, columns, wide=wide) == "KCCQ is lower at 0 than at 12wk: 1 against 2."
     text = "KCCQ_12wk is higher than KCCQ_0 in the same subjects: mean 56 against 50."
-    assert told(text, columns, wide=wide) == "KCCQ is higher at 12wk than at 0 in the same subjects: mean 56 against 50."
+    assert (
+        told(text, columns, wide=wide) == "KCCQ is higher at 12wk than at 0 in the same subjects: mean 56 against 50."
+    )
