@@ -8,54 +8,44 @@
 Values it returns are those of `engine.domain`; errors are those of `engine.errors`.
 """
 
-import gc
-
-# What is imported stays: to look for garbage in it took a tenth of the start, and some of each look after that.
-looked_for = gc.isenabled()
-gc.disable()
-try:
-    from engine.api.documents import event_json, plan_document, read_plan
-    from engine.api.engine import Engine, open_engine
-    from engine.api.without_workspace import (
-        builtin_analyses,
-        builtin_tool_specs,
-        graph_formats,
-        preview_graph_files,
-        profile_paths,
-        public_sources,
-        route_of,
-        sandbox_self_test,
-        term_types,
-        workspace_state,
-    )
-    from engine.bootstrap import embedding_state, model_state, serve_mailbox, try_workspace
-    from engine.domain.events import EngineEvent
-    from engine.domain.knowledge import EdgeType, Neighbourhood, NodeType
-    from engine.domain.plan import TaskDag, WayOn
-    from engine.domain.profile import Profile
-    from engine.domain.results import Route, RunRecord
-    from engine.domain.run_view import Conversation, RunView
-    from engine.errors import (
-        DataError,
-        EngineError,
-        LimitExceeded,
-        NotFoundError,
-        PlanError,
-        SandboxUnavailable,
-        StorageError,
-        UserError,
-        WorkspaceInUse,
-    )
-    from engine.examples import Example, examples
-    from engine.provenance.verify import Verification, verify_path
-    from engine.reporting.numbers import shown_cells
-    from engine.runs.imports import ImportState
-    from engine.runs.requests import request_cancel
-    from engine.toolbox.analyses import Analysis
-finally:
-    if looked_for:
-        gc.freeze()
-        gc.enable()
+from engine.api.documents import event_json, plan_document, read_plan
+from engine.api.engine import Engine, open_engine
+from engine.api.without_workspace import (
+    builtin_analyses,
+    builtin_tool_specs,
+    graph_formats,
+    preview_graph_files,
+    profile_paths,
+    public_sources,
+    route_of,
+    sandbox_self_test,
+    term_types,
+    workspace_state,
+)
+from engine.bootstrap import embedding_state, model_state, serve_mailbox, try_workspace
+from engine.domain.events import EngineEvent
+from engine.domain.knowledge import EdgeType, Neighbourhood, NodeType
+from engine.domain.plan import TaskDag, WayOn
+from engine.domain.profile import Profile
+from engine.domain.results import Route, RunRecord
+from engine.domain.run_view import Conversation, RunView
+from engine.errors import (
+    DataError,
+    EngineError,
+    LimitExceeded,
+    NotFoundError,
+    PlanError,
+    SandboxUnavailable,
+    StorageError,
+    UserError,
+    WorkspaceInUse,
+)
+from engine.examples import Example, examples
+from engine.provenance.verify import Verification, verify_path
+from engine.reporting.numbers import shown_cells
+from engine.runs.imports import ImportState
+from engine.runs.requests import request_cancel
+from engine.toolbox.analyses import Analysis
 
 __all__ = [
     "Analysis",
