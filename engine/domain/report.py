@@ -63,13 +63,21 @@ class Answer(Value):
     """What decides, where the first table only describes: tests of pairs beside the means of groups."""
     figure: str = ""
     """Name of the artifact, one of the report's figures."""
-    lead: str = ""
-    """What stands before the finding's own words: which rows it is about; "" for all."""
+    rows: str = ""
+    """Which rows it is about, in words; "" for all."""
+    led_by: str | None = None
+    """What the sentence begins with because of that; None in what was stored before it was kept."""
 
     @property
     def tables(self) -> list[ShownTable]:
         """The tables that show it, in the order they are read."""
         return [table for table in (self.table, self.beside) if table is not None]
+
+    @property
+    def lead(self) -> str:
+        """What stands before the finding's own words: which rows it is about."""
+        told = f"Where {self.rows}: " if self.rows else ""
+        return told if self.led_by is None else self.led_by
 
     @property
     def said(self) -> str:

@@ -17,7 +17,7 @@ from engine.domain.results import Artifact, NodeResult
 from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError
-from engine.planning.telling.kept import led_by
+from engine.planning.telling.kept import kept_rows, led_by
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers
@@ -75,8 +75,11 @@ def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
     name = figure.name if figure else ""
     kept = " and ".join(dict.fromkeys(_rows_kept(view, node, registry)))
     columns = [column for profile in view.profiles for column in profile.column_profiles]
-    lead = led_by(kept, meanings(columns, view.record.question), finding.text) if kept else ""
-    return Answer(text=finding.text, node=node.id, finding=finding.id, figure=name, lead=lead)
+    known = meanings(columns, view.record.question)
+    return Answer(
+        text=finding.text, node=node.id, finding=finding.id, figure=name, rows=kept_rows(kept, known),
+        led_by=led_by(kept, known, finding.text) if kept else "",
+    )  # fmt: skip
 
 
 def _rows_kept(view: RunView, node: TaskNode, registry: ToolRegistry) -> Iterator[str]:
@@ -339,9 +342,8 @@ def _is_number(cells: Sequence[str]) -> bool:
 
 def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
     """Return at most three: all that failed or was left out first, then what speaks against these answers."""
-    missing = [text for text in unfinished(view) if answers] + [
-        f"Not answered: {text}" for text in (view.plan.not_answered if view.plan else [])
-    ]
+    missing = unfinished(view) if answers else []
+    missing += [f"Not answered: {text}" for text in (view.plan.not_answered if view.plan else [])]
     if len(missing) > MOST_CAVEATS:
         more = len(missing) - MOST_CAVEATS + 1
         return [*missing[: MOST_CAVEATS - 1], f"{more} more things were not done or not answered; see the details."]

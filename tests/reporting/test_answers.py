@@ -147,6 +147,10 @@ def test_reports_stored_before_answers_were_load():
            "limitations": [], "next_steps": [], "citations": []}  # fmt: skip
     report = Report.model_validate(old)
     assert (report.answers, report.caveats, report.spoken) == ([], [], "")
+    answer = {"text": "It is higher.", "node": "n1", "finding": "n1_f1", "rows": "sex is F"}
+    later = Report.model_validate({**old, "answers": [answer]})
+    assert later.answers[0].said == "Where sex is F: It is higher."
+    assert Report.model_validate(later.model_dump()) == later
 
 
 def test_the_code_of_an_event_is_no_number_of_the_result(made):
