@@ -12,7 +12,7 @@ from itertools import combinations
 
 from engine.domain.plan import Span, texts_of
 from engine.domain.profile import ColumnProfile, Profile, WideMeasure
-from engine.text.commonness import everyday
+from engine.text.commonness import technicality
 from engine.text.letters import plain
 from engine.text.names import name_parts
 
@@ -69,7 +69,7 @@ def _called(column: ColumnProfile, understood: Iterable[Span], question: str) ->
     """Return what a column is called in words that its own name does not say, "" for nothing."""
     if column.label and len(column.label.split()) <= MOST_WORDS and _says_more(column.label, column.name):
         return column.label
-    if column.scale not in _NUMBERS or {*name_parts(column.name)} & {*_long(everyday())}:
+    if column.scale not in _NUMBERS or any(map(_is_word, name_parts(column.name))):
         return ""
     for span in understood:
         before = question[: span.start].rstrip()
@@ -80,8 +80,8 @@ def _called(column: ColumnProfile, understood: Iterable[Span], question: str) ->
     return ""
 
 
-def _long(words: Iterable[str]) -> Iterable[str]:
-    return (word for word in words if len(word) > 3)
+def _is_word(part: str) -> bool:
+    return len(part) > 3 and technicality(part) < 1
 
 
 def _says_more(words: str, name: str) -> bool:

@@ -83,8 +83,7 @@ def _with_ends(text: str, column: ColumnProfile) -> str:
 
 def _until(text: str, end: re.Match[str], name: str) -> str:
     """Return a sentence on the time to an end that calls it so: only where people die do they survive."""
-    words = plain(end[1] or end[2]).strip()
-    noun = _ENDS.get(words) or (_ENDS.get(plain(name).strip(), name) if words in _HAPPENED else end[1] or name)
+    noun = _noun(end[1] or end[2], name) or end[1] or name
     if noun == "death":
         return text.replace("half had the event by", "half had died by")
     told = re.sub(r"\bSurvival is\b", f"Time to {noun} is", text, count=1)
@@ -92,10 +91,15 @@ def _until(text: str, end: re.Match[str], name: str) -> str:
 
 
 def _of_end(found: re.Match[str], name: str) -> str:
-    words = plain(found[2] or found[3]).strip()
-    noun = _ENDS.get(words) or (_ENDS.get(plain(name).strip(), name) if words in _HAPPENED else "")
-    noun = noun or (f"{name} positive" if words in _POSITIVE else "")
+    noun = _noun(found[2] or found[3], name)
+    noun = noun or (f"{name} positive" if plain(found[2] or found[3]).strip() in _POSITIVE else "")
     return f"{found[1]} of {noun}" if noun else found[0]
+
+
+def _noun(level: str, name: str) -> str:
+    """Return what an end is called by its level, or of a bare yes by its column; "" where neither says it."""
+    words = plain(level).strip()
+    return _ENDS.get(words) or (_ENDS.get(plain(name).strip(), name) if words in _HAPPENED else "")
 
 
 def _made(plan: TaskDag | None) -> Iterator[_Told]:

@@ -16,6 +16,14 @@ def steps(plan):
     return {node.tool: node.params for node in plan.nodes}
 
 
+def with_codes(table, codes, path):
+    """Return the profile of a workbook whose second sheet says what codes of the first stand for."""
+    with pd.ExcelWriter(path) as book:
+        table.to_excel(book, sheet_name="data", index=False)
+        pd.DataFrame(codes, columns=["variable", "code", "meaning"]).to_excel(book, sheet_name="codes", index=False)
+    return profile_files([path])
+
+
 @pytest.fixture(scope="module")
 def visits(tmp_path_factory):
     """Forty people, three visits, a fever that is noted at the second."""
@@ -160,10 +168,7 @@ def eaten(tmp_path_factory):
                           "bbq": draw.integers(0, 2, 120)})  # fmt: skip
     codes = [["CaCo", 0, "control"], ["CaCo", 1, "case"], ["rawmilk", 0, "no"], ["rawmilk", 1, "yes"], ["rawmilk", 9, "do not know"],
              ["bbq", 0, "no"], ["bbq", 1, "yes"]]  # fmt: skip
-    with pd.ExcelWriter(folder / "cases.xlsx") as book:
-        table.to_excel(book, sheet_name="data", index=False)
-        pd.DataFrame(codes, columns=["variable", "code", "meaning"]).to_excel(book, sheet_name="codes", index=False)
-    return profile_files([folder / "cases.xlsx"])
+    return with_codes(table, codes, folder / "cases.xlsx")
 
 
 def test_cases_and_controls_by_a_legend_are_what_happened(eaten):
@@ -189,10 +194,7 @@ def rehab(tmp_path_factory):
                           "fu_d": draw.integers(14, 180, 80), "died": draw.integers(0, 2, 80)})  # fmt: skip
     codes = [["arm", 1, "home exercise"], ["arm", 2, "supervised physio"], ["sex", 1, "male"], ["sex", 2, "female"],
              ["dropout", 0, "stayed"], ["dropout", 1, "dropped out"]]  # fmt: skip
-    with pd.ExcelWriter(folder / "rehab.xlsx") as book:
-        table.to_excel(book, sheet_name="data", index=False)
-        pd.DataFrame(codes, columns=["variable", "code", "meaning"]).to_excel(book, sheet_name="codes", index=False)
-    return profile_files([folder / "rehab.xlsx"])
+    return with_codes(table, codes, folder / "rehab.xlsx")
 
 
 def test_nothing_is_divided_by_a_code_and_who_is_left_out_is_no_group(rehab):

@@ -69,10 +69,8 @@ def bind(
         bound.unused.clear()
     levels_given(bound, reading, given)
     rows_kept(bound, reading)
-    if plain is not None:
-        bound.rows = [
-            row for row in bound.rows if row.sure or row in plain.rows
-        ]  # a group no longer compared keeps none
+    if plain is not None:  # a group that is no longer compared keeps no rows
+        bound.rows = [row for row in bound.rows if row.sure or row in plain.rows]
     with_control_dose(bound)
     _all_meant(bound)
     cut_said(bound, reading)

@@ -247,7 +247,7 @@ SLOTS: dict[str, Slot] = {
     "y": Slot(_any_number, _OUTCOME, _parts("cause", "over", "by")),
     "x": Slot(_any_number, _parts("cause", "over"), _OUTCOME),
     "over": Slot(_over, _parts("over", "cause"), _OUTCOME, natural=lambda s: [*s.structure.times, *s.structure.doses]),
-    "dose": Slot(_dose, _parts("over", "cause"), _OUTCOME, natural=lambda s: [*s.structure.times, *s.structure.doses]),
+    "dose": Slot(_dose, _parts("over", "cause"), _OUTCOME, natural=lambda s: [*s.structure.doses, *s.structure.times]),
     "clock": Slot(_clock, _parts("over", "cause"), _OUTCOME, natural=lambda s: s.structure.times),
     "outcome": Slot(_binary, _OUTCOME, _CAUSE | _HELD),
     "count": Slot(_count, _OUTCOME, _CAUSE, only=True),

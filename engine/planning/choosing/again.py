@@ -50,9 +50,8 @@ def asked_again(reading: Reading) -> Again | None:
         return None
     first, later = requests
     levels = {(m.column, m.first - 1) for m in reading.mentions if m.level}
-    named = [
-        m for m in reading.mentions if m.level or (m.column, m.last) not in levels
-    ]  # the `day` of `day 5` is of its level
+    # The `day` of `day 5` is of its level.
+    named = [m for m in reading.mentions if m.level or (m.column, m.last) not in levels]
     own = [m for m in named if later.first <= m.first <= later.last]
     said = reading.question[reading.words[later.first].start : reading.words[later.last].end]
     column = own[0].column if own and all(m.level for m in own) else ""

@@ -54,11 +54,9 @@ def unexplained(
         explained |= {
             at for at, word in enumerate(reading.words) if time_unit(word.text)
         }  # `over the 12 weeks` of `Woche`
-    explained |= {
-        at
-        for at, word in enumerate(reading.words)
-        if at and at - 1 in reading.used and time_unit(word.text) and reading.words[at - 1].number is not None
-    }  # the `wks` of `at 12 wks`
+    for at, (number, word) in enumerate(pairwise(reading.words)):  # the `wks` of `at 12 wks`
+        if at in reading.used and number.number is not None and time_unit(word.text):
+            explained.add(at + 1)
     for at, token in enumerate(reading.words):
         if at in reading.used or at in explained or (token.number is not None and not _loose(reading, at)):
             continue

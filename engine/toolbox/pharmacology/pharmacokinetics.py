@@ -74,7 +74,7 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
     },
     optional_outputs=("ratios",),
     params={
-        "time": param("Column of times since the dose", kind="column", of="table", role="dose"),
+        "time": param("Column of times since the dose", kind="column", of="table", role="over"),
         "concentration": param(
             "Column of concentrations",
             kind="column",
