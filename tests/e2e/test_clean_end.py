@@ -42,7 +42,8 @@ ASK = ["ask", "--yes", "--quiet"]
     [
         pytest.param(["plan"], 1, id="plan"),
         pytest.param(["plan"], TIMES, id="plan again", marks=pytest.mark.slow),
-        pytest.param(ASK, TIMES, id="ask", marks=pytest.mark.slow),
+        pytest.param(ASK, 1, id="ask"),
+        pytest.param(ASK, TIMES, id="ask again", marks=pytest.mark.slow),
     ],
 )
 def test_a_refusal_is_all_that_is_said(command: list[str], times: int, plants: Path, tmp_path: Path) -> None:
