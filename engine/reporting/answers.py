@@ -351,7 +351,8 @@ def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
     # How a file as a whole is read comes after what is known of the columns that the answer rests on.
     whole = [w for w in general if any(w.startswith(f"{profile.name} ") for profile in view.profiles)]
     general = [w for w in general if w not in whole]
-    found = [*missing, *general, *_of_steps(view, answers), *_of_data(view, answers), *whole]
+    twice = [text for text in _told_of_files(view) if REPEATED in text]  # counted twice in whatever is computed
+    found = [*missing, *general, *twice, *_of_steps(view, answers), *_of_data(view, answers), *whole]
     found = [text for text in dict.fromkeys(" ".join(text.split()) for text in found) if text]
     aside = left_aside(view)  # often only how something is called: what is known to limit the answer goes before
     return [*found[: max(MOST_CAVEATS - len(aside), len(missing))], *aside][:MOST_CAVEATS]
@@ -359,6 +360,11 @@ def caveats(view: RunView, answers: Sequence[Answer]) -> list[str]:
 
 def _of_file(warning: str, view: RunView) -> bool:
     return any(warning.startswith(f"{profile.name}: ") for profile in view.profiles)
+
+
+def _told_of_files(view: RunView) -> list[str]:
+    told = [warning for warning in (view.plan.warnings if view.plan else []) if _of_file(warning, view)]
+    return told + warnings_of_files(view)
 
 
 def _of_steps(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
@@ -389,7 +395,6 @@ def _of_data(view: RunView, answers: Sequence[Answer]) -> Iterator[str]:
         # What a column is computed of limits what is found of it.
         read.update(texts, *(re.findall(r"`([^`]+)`", text) for text in texts))
         waiting += node.upstream()
-    told = [warning for warning in (view.plan.warnings if view.plan else []) if _of_file(warning, view)]
-    told += warnings_of_files(view)
-    yield from (text for text in told if any(_holds(text.partition(": ")[2], name) for name in known & read))
-    yield from (text for text in told if REPEATED in text)  # counted twice in whatever is computed
+    yield from (
+        text for text in _told_of_files(view) if any(_holds(text.partition(": ")[2], name) for name in known & read)
+    )

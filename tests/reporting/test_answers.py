@@ -95,6 +95,9 @@ def test_rows_that_stand_twice_limit_every_answer(made):
     profile = Profile(path="a.csv", name="a.csv", format="csv", bytes=1, sha256="0" * 64, types=[], summary="",
                       warnings=[said])  # fmt: skip
     assert said in synthesize(view.model_copy(update={"profiles": [profile]}), registry(), store).caveats
+    noisy = view.results["n1"].model_copy(update={"warnings": ["One.", "Two.", "Three."]})
+    noisy = view.model_copy(update={"profiles": [profile], "results": {**view.results, "n1": noisy}})
+    assert said in synthesize(noisy, registry(), store).caveats, "what a step remarks comes after it"
     other = profile.model_copy(update={"warnings": ["a.csv: column 'x' is odd."]})
     assert (
         "a.csv: column 'x' is odd."
