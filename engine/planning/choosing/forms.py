@@ -17,9 +17,9 @@ from engine.text.numbers import NUMBER_WORDS
 
 _ASIDE = re.compile(
     r"^(?:(?:hi|hello|hey|so|and|ok|well|please|pls|plz|(?:can|could|would) (?:you|u|we|i)|tell|say|show|give|me|us|i|we|want|need|like|would|to|know|see|"
-    r"find out|check|if|whether|that|do you know|just|now|then|question) )+(?=\w)|\b(?:please|pls|plz|thanks|thank you|in (?:my|our|this|the) (?:data|study|"
+    r"find out|check|if|whether|that|do you know|just(?! LEV)|now|then|question) )+(?=\w)|\b(?:please|pls|plz|thanks|thank you|in (?:my|our|this|the) (?:data|study|"
     r"trial|table|file|experiment|cohort|sample)|at all|actually|really)\b|"
-    r"\b(?:only|just) (?:in |for |among )?(?:the )?LEV(?: UNIT)?\b|\b(?:in|for|among) (?:the )?LEV(?: UNIT)? only\b|^(?:in|among|for) (?:the )?LEV(?: UNIT)? (?=\w+ NUM)",
+    r"\b(?:only|just) (?:in |for |among )?(?:the )?LEV(?: UNIT)?\b|\b(?:in|for|among) (?:the )?LEV(?: UNIT)? only\b|^(?:in|among|for) (?:the )?LEV(?: UNIT)? (?=\w+ NUM)|^LEV (?=(?:do|does|did|is|are|was|were|which|what|how) )",
 )  # fmt: skip
 _ARTICLES = re.compile(
     r"\b(?:the|a|an|our|my|their|his|her|its|these|those|this|that|there(?! (?:an? )?(?:\w+ )?(?:diff|rel|corr|inter|ass|link)))\b"

@@ -1,0 +1,50 @@
+"""A word for what is measured that the data call otherwise: `more spores` where `conidia_per_ml` is the only measurement."""
+
+from __future__ import annotations
+
+import re
+
+from engine.planning.choosing.coverage import named_things, unexplained
+from engine.planning.naming.mention import SURE, ColumnMention
+from engine.planning.reading.read import reread
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import NUMBERS, Data, Sheet, is_id
+
+_MORE = r"(?:more|less|fewer|most|fewest|least|(?:high|low|larg|great|small|bigg?|tall|long|short|heav|fast|slow)(?:er|est|ly|ier|iest)?|better|best|worse|worst|increase[sd]?|decrease[sd]?)"
+_BEFORE = re.compile(rf"\b(?:{_MORE}|many|much)\s+(?:of\s+|the\s+)?$", re.IGNORECASE)
+_BEHIND = re.compile(rf"\s+(?:(?:is|are|was|were|be|any|much|also|really|significantly)\s+)*{_MORE}\b", re.IGNORECASE)
+"""What stands before, or behind, the thing that is measured."""
+
+
+def with_only_measure(reading: Reading, data: Data) -> Reading | None:
+    """Return the reading with an unknown thing whose amount is asked for as the only measurement; None without one.
+
+    The data hold one measurement that is neither a time, a dose nor a number of rows, and the question names none.
+    """
+    names = [name for sheet in data.sheets for name in _measures(sheet)]
+    if len(names) != 1 or any(_measured(data, m) for m in reading.mentions):
+        return None
+    places = named_things(reading, unexplained(reading, [], [], data.called()))
+    said = [at for at in places if _amount_of(reading, at)]
+    if len(said) != 1:
+        return None
+    return reread(reading, [*reading.mentions, ColumnMention(names[0], "", said[0], said[0], SURE)], data)
+
+
+def _amount_of(reading: Reading, at: int) -> bool:
+    word = reading.words[at]
+    before, behind = reading.question[: word.start], reading.question[word.end :]
+    return bool(_BEFORE.search(before) or _BEHIND.match(behind))
+
+
+def _measured(data: Data, mention: ColumnMention) -> bool:
+    return any(mention.column in _numbers(sheet) for sheet in data.sheets)
+
+
+def _numbers(sheet: Sheet) -> list[str]:
+    return [c.name for c in sheet.columns if c.scale in NUMBERS and not is_id(c)]
+
+
+def _measures(sheet: Sheet) -> list[str]:
+    apart = {*sheet.structure.times, *sheet.structure.doses}
+    return [name for name in _numbers(sheet) if name not in apart]
