@@ -10,7 +10,7 @@ from engine.data.catalogue import KINDS
 from engine.data.columns.cells import NOT_DONE, TITRE, tidy
 from engine.data.columns.column import MAX_COLUMNS, NOT_YET, Cleaned, clean, profile_column, row_numbers, whole_again
 from engine.data.columns.genes import identify
-from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, called_missing, with_legend
+from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, called_missing, spelled_out, with_legend
 from engine.data.found import TableFound
 from engine.data.kinds.matrix import find_matrix
 from engine.data.source import Frame, TableSource, UnusableFile, plural, some
@@ -81,8 +81,9 @@ def _cleaned(table: TableFound) -> Cleaned:
     frame = _named_rows(table, table.source.frame)
     decimal = table.read.get("decimal", ".")
     marks_count = table.source.format != "json"
-    told = called_missing(table.details.get("legend", []), frame) if marks_count else {}
-    cleaned = clean(frame, table.name, decimal=decimal, marks_count=marks_count, told=told)
+    legend = table.details.get("legend", []) if marks_count else []
+    told, same = called_missing(legend, frame), spelled_out(legend, frame)
+    cleaned = clean(frame, table.name, decimal=decimal, marks_count=marks_count, told=told, spelled_out=same)
     if marks_count:
         _without_not_done(table.name, cleaned)
     return cleaned

@@ -29,7 +29,7 @@ REVIEWED = {
     "shorten_talk": "130ba8b10165",
     "sum_up_round": "09e65a249971",
     "write_answer": "e17e8e263a05",
-    "write_code": "24e66691f837",
+    "write_code": "fa7f05cbab76",
 }
 """Name -> the first 12 characters of the hash of the file: a change of a prompt is a change of behaviour, to be tried."""
 

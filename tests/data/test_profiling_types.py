@@ -164,7 +164,18 @@ def test_word_none_read_as_missing_is_said(tmp_path: Path) -> None:
 
 def test_levels_spelled_twice_are_reported(tmp_path: Path) -> None:
     frame = make.sheet().assign(condition=["pre-treated", "pre treated", "pre treated", "mock", "mock", "mock"])
-    assert any("spells the same level differently" in w for w in profiled(tmp_path / "s.csv", frame).warnings)
+    profile = profiled(tmp_path / "s.csv", frame)
+    assert any("differ only by case, hyphens or blanks are one level" in w for w in profile.warnings)
+    column = profile.column("condition")
+    assert column is not None
+    assert column.levels == {"pre treated": 3, "mock": 3}, "they would be two groups, and one is lost where one is named"
+
+
+def test_hyphens_tell_numbers_and_ends_apart(tmp_path: Path) -> None:
+    frame = make.sheet().assign(condition=["1-2", "12", "WT-", "WT", "T-bar", "Tbar"])
+    column = profiled(tmp_path / "s.csv", pd.concat([frame] * 3)).column("condition")
+    assert column is not None
+    assert {*column.levels} == {"1-2", "12", "WT-", "WT", "T-bar"}
 
 
 def test_numbers_mixed_with_levels_stay_text_and_are_reported(tmp_path: Path) -> None:

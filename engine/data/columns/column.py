@@ -36,7 +36,7 @@ class Cleaned(NamedTuple):
     coded: list[str]
     """Columns in which numbers such as -99 or 999 are marks: only there, since elsewhere they may be values."""
     same: dict[str, dict[str, str]]
-    """Column -> {cell as written: the level it is}, where levels differ by case, accents or blanks only."""
+    """Column -> {cell as written: the level it is}, where levels differ by case, accents, hyphens or blanks only."""
 
 
 def clean(
@@ -46,6 +46,7 @@ def clean(
     decimal: str = ".",
     marks_count: bool = True,
     told: Mapping[str, Mapping[str, str]] | None = None,
+    spelled_out: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Cleaned:
     """Turn text columns that hold numbers in any usual writing into numbers, and say what else is mixed.
 
@@ -55,6 +56,7 @@ def clean(
         decimal: the decimal sign of the numbers that were read as such.
         marks_count: whether the file's reader takes `na`, the cells that mean `missing`.
         told: column of numbers -> the codes that a legend calls missing, with its words.
+        spelled_out: column -> {cell as written: the code that a legend says stands for it}.
     """
     done = Cleaned(frame.copy(deep=False), {}, {}, [], [], {}, {}, [], {})
     marked: dict[str, int] = {}
@@ -88,10 +90,20 @@ def clean(
             marked[str(column)] = int(frame[column].map(tidy, na_action="ignore").isin(reading.missing).sum())
     done.warnings.extend(_say(name, done, marked, doubts, mixed))
     done.same.update(spelled_alike(done.frame))
-    for column, levels in done.same.items():
-        done.frame[column] = done.frame[column].map(lambda cell, levels=levels: levels.get(cell, cell))
+    _as_one_level(done, done.same)
     done.warnings.extend(told_joins(name, done.same))
+    for column, codes in (spelled_out or {}).items():
+        shown = ", ".join(f"{cell!r} as {code!r}" for cell, code in codes.items())
+        done.warnings.append(f"{name}: column {column!r}: {shown}, as its legend says, is read as one level.")
+        written = done.same.get(column, {})
+        done.same[column] = {**codes, **{cell: codes.get(level, level) for cell, level in written.items()}}
+        _as_one_level(done, {column: codes})
     return done
+
+
+def _as_one_level(done: Cleaned, same: Mapping[str, Mapping[str, str]]) -> None:
+    for column, levels in same.items():
+        done.frame[column] = done.frame[column].map(lambda cell, levels=levels: levels.get(cell, cell))
 
 
 def _without_codes(done: Cleaned, column: Any, codes: list[str], said: Mapping[str, str]) -> int:

@@ -70,7 +70,8 @@ def told_of(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, Told]:
             for cell in rest
             if _LETTERS.search(cell) and "=" not in cell and not any(said in cell for said in told)
         ]
-        if len(meant) == 1 and texts and len(name := _short(texts[0]).split()) <= _MOST_WORDS:
+        a_code = len(rest) > 1 and not _LETTERS.search(rest[0])  # the 9 of `smoker | 9 | unknown`, which no row has
+        if len(meant) == 1 and texts and not a_code and len(name := _short(texts[0]).split()) <= _MOST_WORDS:
             labels.setdefault(meant[0].name, " ".join(name))
     for name, told in _of_the_only_one(loose, columns).items():
         codes[name] = codes.get(name) or told
@@ -83,7 +84,7 @@ def told_of(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, Told]:
 
 def _short(words: str) -> str:
     """Return words without what stands in a bracket or behind it, at most so many characters."""
-    return (re.split(r"[(,;]", words)[0].strip() or words.strip("() "))[:_LONGEST]
+    return (re.split(r"[(,;]", words)[0].strip(" )") or words.strip("() "))[:_LONGEST]
 
 
 def _codes_of(column: ColumnProfile, cells: Sequence[str]) -> dict[str, str]:
@@ -167,6 +168,23 @@ def called_missing(rows: Rows, frame: Frame) -> dict[str, dict[str, str]]:
         name: {code: words for code, words in codes.items() if _NOT_THERE.match(words)} for name, codes in found.items()
     }
     return {name: codes for name, codes in told.items() if codes}
+
+
+def spelled_out(rows: Rows, frame: Frame) -> dict[str, dict[str, str]]:
+    """Return column of text -> {cell with what a legend says that a code stands for: the code, as other cells have it}."""
+    texts = [at for at, kind in enumerate(frame.dtypes) if rows and kind.kind == "O"]
+    columns: list[ColumnProfile] = []
+    for at in texts:
+        levels = {str(cell): 1 for cell in frame.iloc[:, at].dropna().unique()}
+        if 1 < len(levels) <= _MOST_LEVELS:
+            columns.append(ColumnProfile(name=str(frame.columns[at]), kind="category", levels=levels))
+    told = told_of(rows, columns)
+    cells = {column.name: {in_one(level): level for level in column.levels} for column in columns}
+    found = {
+        name: {cells[name][in_one(words)]: code for code, words in said.codes.items() if in_one(words) in cells[name]}
+        for name, said in told.items()
+    }
+    return {name: kept for name, own in found.items() if (kept := {c: code for c, code in own.items() if c != code})}
 
 
 def with_legend(columns: Sequence[ColumnProfile], rows: Rows) -> list[ColumnProfile]:

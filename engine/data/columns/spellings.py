@@ -1,4 +1,6 @@
-"""Levels that differ only by case, accents or blanks (`Male`, `male `; `sí`, `si`) are one, wherever a table is read.
+"""Levels that differ only by case, accents, hyphens or blanks (`Male`, `male `; `sí`, `si`; `T-bar`, `Tbar`) are one.
+
+That holds wherever a table is read.
 
 Left as written they are groups of their own in every test, and two raters agree on nothing. Where case tells things
 apart (alleles `A` and `a`, genotypes `AA` and `Aa`, `mM` and `mm`, `TNF` of man and `Tnf` of the mouse) it stays.
@@ -71,7 +73,10 @@ def told_joins(name: str, joined: dict[str, dict[str, str]]) -> list[str]:
         for cell, level in changed.items():
             kept.setdefault(level, []).append(cell)
         shown = "; ".join(f"{', '.join(map(repr, cells))} as {level!r}" for level, cells in list(kept.items())[:6])
-        by = "case or blanks" if all(map(str.isascii, [*changed, *kept])) else "case, accents or blanks"
+        every = [*changed, *kept]
+        accents = ", accents" * (not all(map(str.isascii, every)))
+        hyphens = ", hyphens" * any(re.search(r"\w[-_]\w", text) for text in every)
+        by = f"case{accents}{hyphens} or blanks"
         told.append(f"{name}: column {column!r}: levels that differ only by {by} are one level: {shown}.")
     more = [f"{name}: {len(told) - 4} more columns are read with such levels joined."] if len(told) > 4 else []
     return told[:4] + more
@@ -89,8 +94,17 @@ def _levels(cells: Column, name: str) -> Counter[str]:
     return levels if few and len(levels) < len(present) else Counter()
 
 
+_BETWEEN = re.compile(r"(?<=[^\W\d_])[ _-]+(?=[^\W_])|(?<=\d)[ _-]+(?=[^\W\d_])")
+"""What parts letters from letters or digits: `T-bar`, `Col-0`, `10 mg`; `1-2` are two numbers."""
+
+
 def _folded(cell: str) -> str:
-    return re.sub(r"(?<=\d) (?=[^\W\d])", "", without_accents(" ".join(cell.split())).casefold())  # `10mg` and `10 mg`
+    return without_accents(_whole(cell)).casefold()
+
+
+def _whole(cell: str) -> str:
+    """Return a cell without blanks and hyphens between its letters."""
+    return _BETWEEN.sub("", " ".join(cell.split()))
 
 
 def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[str, str]:
@@ -102,7 +116,8 @@ def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[s
     for cell in cells:
         spelled, known = " ".join(cell.split()), twins[_folded(cell)]
         level = spelled
-        if len(known) > 1 and (words_of_letters or not _case_matters(list(known))):
+        written = {_whole(text) for text in known}
+        if len(known) > 1 and (words_of_letters or len(written) == 1 or not _case_matters(sorted(written))):
             level = min(known, key=lambda text: (-known[text], text))
         # Blanks around a level that is spelled in no other way trouble nobody: every reader of levels cuts them.
         if level != cell and (level != cell.strip() or cell.strip() in cells):

@@ -435,8 +435,18 @@ def scale_of(col: Col, table: View) -> tuple[Scale, list[str]]:
         ):
             return "binary", sorted_levels(column)
         return ("ordered", sorted_levels(column)) if col.sizes.min() >= 2 else ("number", [])
+    if column.kind == "integer" and _all_told(col):
+        names = [column.codes[level] for level in sorted_levels(column)]
+        return ("ordered", sorted_levels(column)) if natural_order(names, column.name) == names else ("code", [])
     scale = _whole(col, table) if column.kind == "integer" else _fraction(col)
     return scale, sorted_levels(column) if scale == "ordered" else []
+
+
+def _all_told(col: Col) -> bool:
+    """Say whether a legend has words for all numbers of a column, which is no grade: 0 never, 1 former, 2 current."""
+    levels = {*col.profile.levels}
+    told = bool(levels) and levels <= {*col.profile.codes}
+    return told and col.size > 2 and not col.hint("rank", "dose", "time", "count")
 
 
 def numbered(levels: list[str]) -> bool:

@@ -317,8 +317,9 @@ class Assignment:
             return True  # nor does `at 1 h` ask for the hours
         if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
             return True  # a level that is named is compared or kept, never held constant
-        constant = name in self.alone and not self._contrasted(name) and not reading.is_a(name, "outcome")
-        return constant and param.role in _COMPARES | _HAPPENS  # only one of its groups is left
+        if name not in self.alone or self._contrasted(name):
+            return False  # of others more than one group is left
+        return param.role in _COMPARES | _EXPLAINS or (param.role in _HAPPENS and not reading.is_a(name, "outcome"))
 
     def _only_there(self, name: str) -> bool:
         """Say whether the one state that is named is where something is asked of, with nothing compared."""

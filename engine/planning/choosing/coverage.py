@@ -48,7 +48,9 @@ def unexplained(
     known = {stem(part) for name in files for part in name_parts(name)}
     for bound in bounds:
         spec = bound.spec
-        known |= {token.stem for text in (spec.title, spec.description, *spec.keywords) for token in tokens(text)}
+        told = [] if bound.sheet is None else [c for name in bound.columns() if (c := bound.sheet.column(name))]
+        legend = [text for column in told for text in (column.label, *column.codes.values())]
+        known |= {t.stem for text in (spec.title, spec.description, *spec.keywords, *legend) for t in tokens(text)}
     left, explained = list[int](), _in_other_words(reading) | _done_next(reading) | _held_verbs(reading)
     if any(bound.sheet is not None and {*bound.columns()} & {*bound.sheet.structure.times} for bound in bounds):
         explained |= {

@@ -102,8 +102,12 @@ def _each(reading: Reading, item: _Stretch) -> bool:
 
 def _counted(reading: Reading, data: Data, sheet: Sheet) -> _Stretch | None:
     """Return the levels of which it is asked how often a row has one: `what share had CR or PR, by arm`."""
+    listed = [stretch.place for stretch in _stretches(reading, sheet, _ALSO)]
     for item in _stretches(reading, sheet, _OR):
         column = sheet.column(item.column)
+        words = {word.text for word in reading.words[item.place[0] : item.place[1] + 1]}
+        if item.place not in listed and not words & {"or", "oder", "ou"}:
+            continue  # `never, former and current smokers` are each meant
         beside = named_with(reading, item.place[0])
         others = [c for n in beside if n != item.column and (c := data.column(n)) and not is_id(c)]
         apart = all(is_group(c) and not reading.is_a(c.name, "outcome") for c in others)

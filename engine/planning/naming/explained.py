@@ -65,6 +65,8 @@ def letters_told(text: str, columns: Sequence[ColumnProfile]) -> dict[str, dict[
     """
     told = {match["code"]: match["said"] for form in (LETTERS, _LETTERS_AFTER) for match in form.finditer(text)}
     able = [column for column in columns if len(told) > 1 and told.keys() <= column.levels.keys()]
+    if able and told.keys() <= able[0].codes.keys():
+        return {}  # a legend says it better than the last word before a bracket
     return {able[0].name: told} if len(able) == 1 else {}
 
 

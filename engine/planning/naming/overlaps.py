@@ -57,13 +57,21 @@ def of_neighbours(mentions: Sequence[ColumnMention], words: Sequence[Token]) -> 
         near = beside(m)
         polar = m.level and words[m.first].text in POLAR
         others = near | {n.column for n in named if m.first < n.first <= m.last} if polar else set[str]()
-        if others and m.column not in others:
+        if (others and m.column not in others) or any(_says_more(n, m, words) for n in mentions):
             continue
         own = [name for name in near if m.width == 1 and words[m.first].text in name_parts(name)]
         if not m.level and m.strength < SURE and m.column not in near and len(own) == 1:
             m = m._replace(column=own[0], rivals=())
         kept.append(m)
     return kept
+
+
+def _says_more(one: ColumnMention, m: ColumnMention, words: Sequence[Token]) -> bool:
+    """Say whether a word beside another is of its level: the `hauls` of `valid hauls` are no `invalid haul`."""
+    touch = one.last + 1 == m.first or m.last + 1 == one.first
+    own = one.column == m.column and "" != one.level != m.level != ""
+    first, last = sorted((one, m), key=lambda n: n.first)
+    return touch and own and one.strength > m.strength + BESIDE and words[first.last].end + 1 == words[last.first].start
 
 
 def cover(mentions: Sequence[ColumnMention]) -> list[ColumnMention]:

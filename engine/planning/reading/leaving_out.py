@@ -83,6 +83,8 @@ _TALKS = re.compile(
     r"throw\w* (?:out|away))\b",
     re.IGNORECASE,
 )
+_AND_OUT = r"\band\s+(?=(?:leave|exclude|drop|remove|ignore|omit|skip|discard)\s+(?!him|her|it|them|this|that))"
+"""Where a clause of its own begins: `only living trees and leave out the browsed ones`."""
 _ASKS = re.compile(r"\s*(?:should|shall|must|may|can|could|were|was|are|is|why)\b", re.IGNORECASE)
 _NOBODY = re.compile(r"\b(?:nobody|none|no one|never)\b", re.IGNORECASE)
 _ENDS = ".;?!"
@@ -131,7 +133,7 @@ def talked_of(coded: Coded, gone: Sequence[ColumnMention]) -> list[ColumnMention
         gone: the levels that are left out; of a clause that has some, only other levels of their columns are returned.
     """
     found: list[ColumnMention] = []
-    for clause in re.split(r"[.;:?!,()]", coded.text):
+    for clause in re.split(rf"[.;:?!,()]|{_AND_OUT}", coded.text):
         named = [mention for mention in coded.inside(clause) if mention.level] if _TALKS.search(clause) else []
         columns = {mention.column for mention in named if mention in gone}
         found += [mention for mention in named if not columns or mention.column in columns]

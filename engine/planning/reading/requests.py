@@ -24,6 +24,11 @@ _CUT = re.compile(
     r"which|whether|how|what|is|are|do|does|did)\b)",
     re.IGNORECASE,
 )
+_HOLDS = re.compile(
+    r"\W*(?:(?:please|pls|and|also|then)\s+)*(?:adjust|correct|control|account|allow)\s+(?:also\s+|it\s+)?for\b",
+    re.IGNORECASE,
+)
+"""A sentence that says what the one before it is adjusted for."""
 PAIRED = re.compile(
     r"\b(paired|pairs of|matched|crossover|cross-over|before and after|vor(?:her)? und nach(?:her)?|pre.? ?(?:and|vs\.?|versus) ?post|repeated measures?|"
     r"(?:the )?same (?:\w+ )?(?:donor|patient|subject|individual|animal|mouse|mice|person|people|cell line|tree|plot|driver|bird)s?|"
@@ -51,8 +56,10 @@ def requests_of(question: str, words: list[Token]) -> list[Request]:
             re.match(r"\W*\(?(?:[a-c]|i{1,3}|[1-4])\)\s", question[start:end]) is not None
             or "(a)" in question[start:end]
         )
-        if len(inside) >= (SHORT if found else 2) and (
-            listed or _ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?")
+        if (
+            len(inside) >= (SHORT if found else 2)
+            and not (found and _HOLDS.match(question[start:end]))
+            and (listed or _ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?"))
         ):
             found.append(Request(inside[0], inside[-1]))
     return found or [Request(0, max(0, len(words) - 1))]

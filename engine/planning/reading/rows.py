@@ -29,6 +29,8 @@ def restrictions(coded: Coded, columns: dict[str, ColumnProfile]) -> list[Restri
         before = coded.question[: coded.words[mention.first].start].rstrip()
         if mention.level and coded.words[mention.first].text == "without" and before.endswith((",", ";", "(")):
             rows.add([mention], "in", sure=True)
+    for mention in _on_both_sides(coded):
+        rows.add([mention], "in", sure=True)
     for match, sure in _kept_alone(coded):
         rows.add([m for m in coded.inside(match["l"]) if m not in spared], "in", sure=sure)
     rows.found.extend(cut_off(coded, columns, [*onwards(coded, columns), *compared(coded, columns)]))
@@ -84,6 +86,25 @@ def _kept_alone(coded: Coded) -> Iterator[tuple[re.Match[str], bool]]:
         re.IGNORECASE,
     ):
         yield match, not _beside_others(coded, match)
+
+
+def _on_both_sides(coded: Coded) -> Iterator[ColumnMention]:
+    """Yield a level that stands beside each of two that are compared: the spruce of `fertilised spruce ... control spruce`."""
+    levels = [m for m in coded.mentions if m.level]
+    for one in levels:
+        again = [m for m in levels if m.column == one.column]
+        if len(again) > 1 and {m.level for m in again} == {one.level}:
+            beside = [{(n.column, n.level) for n in levels if n.column != one.column and _touch(m, n)} for m in again]
+            if any(a[0] == b[0] and a != b for a in beside[0] for near in beside[1:] for b in near):
+                yield one
+
+
+def _touch(one: ColumnMention, other: ColumnMention) -> bool:
+    return 0 < one.first - other.last <= _NEXT or 0 < other.first - one.last <= _NEXT
+
+
+_NEXT = 2
+"""A letter in brackets may stand between: `fertilised (D) spruce`."""
 
 
 def _in_passing(text: str) -> Iterator[re.Match[str]]:
