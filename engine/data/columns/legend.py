@@ -171,7 +171,7 @@ def called_missing(rows: Rows, frame: Frame) -> dict[str, dict[str, str]]:
 
 
 def spelled_out(rows: Rows, frame: Frame) -> dict[str, dict[str, str]]:
-    """Return column of text -> {cell with what a legend says that a code stands for: the code, as other cells have it}."""
+    """Return column of text -> {cell with what a legend says a code stands for: the code, as other cells have it}."""
     texts = [at for at, kind in enumerate(frame.dtypes) if rows and kind.kind == "O"]
     columns: list[ColumnProfile] = []
     for at in texts:

@@ -25,7 +25,7 @@ _AGAINST = re.compile(
     re.IGNORECASE,
 )
 _REST = re.compile(
-    r"\)?\s*(?:vs\.?|versus|against|than|and|compared (?:with|to))\s+(?:in\s+)?(?:the\s+|all\s+|those\s+)*(?:rest|others?|remaining|everyone else|(?<!and )non[\w-]*)\b",
+    r"\)?\s*(?:vs\.?|versus|against|than|and|compared (?:with|to))\s+(?:(?:in|on|at|for|with|from|among|of)\s+)?(?:the\s+|all\s+|those\s+)*(?:rest|others?|remaining|everyone else|(?<!and )non[\w-]*)\b",
     re.IGNORECASE,
 )
 _NOT_ENDED = re.compile(
@@ -127,7 +127,7 @@ def _against_the_rest(reading: Reading, sheet: Sheet) -> _Stretch | None:
     """Return the levels that are set against all others: `CEA in CR or PR versus the rest`."""
     for item in _stretches(reading, sheet, _ALSO):
         column = sheet.column(item.column)
-        if column and 1 < len(item.levels) < len(column.levels) and _the_rest(reading, item):
+        if column and len(item.levels) < len(column.levels) > 2 and _the_rest(reading, item):
             return item
     return None
 
@@ -153,7 +153,10 @@ def _the_rest(reading: Reading, item: _Stretch) -> tuple[int, int] | None:
     end = reading.words[item.place[1]].end
     said = _REST.match(reading.question, end)
     at = [n for n, word in enumerate(reading.words) if said and end <= word.start < said.end()]
-    return (at[-1], at[-1]) if at else None
+    own = [
+        m.last for m in reading.mentions if at and m.first == at[-1] + 1 and (m.column, m.level) == (item.column, "")
+    ]
+    return (at[-1], max([at[-1], *own])) if at else None  # `the other wards`
 
 
 def _seen(

@@ -104,9 +104,23 @@ _SHARES_BY = re.compile(
 )
 
 
+_STATES_BY = re.compile(
+    rf"(?P<x><l\d+>)(?:\s+(?:in|of|among|for)\s+(?:the\s+)?<[cl]\d+>)?(?:\s+(?!<)[\w'-]+){{0,3}}?\s+"
+    rf"(?:{_VARIES}|more|less)\b{_GAP}\b(?:with|in|among|between|for|at|under|by|across){_GAP}{_Y}",
+    re.IGNORECASE,
+)
+_STATE = re.compile(r"(?:ance|ence|ity|iage)s?$")
+"""How nouns end that say of many how often they are so: resistance, positivity, carriage."""
+
+
 def shares_compared(coded: Coded) -> list[tuple[ColumnMention, list[ColumnMention]]]:
-    """Return the level whose share is compared and the groups it is compared by: `is the share of E. coli higher in ward A`."""
-    found = [(coded.inside(match["x"])[0], coded.inside(match["y"])) for match in _SHARES_BY.finditer(coded.text)]
+    """Return the level whose share is compared and the groups it is compared by: `is the share of E. coli higher in ward A`.
+
+    The share is not said where a noun means it: `is cipro resistance higher in ward A`.
+    """
+    matches = [*_SHARES_BY.finditer(coded.text), *_STATES_BY.finditer(coded.text)]
+    every = [(match.re, coded.inside(match["x"])[0], coded.inside(match["y"])) for match in matches]
+    found = [(x, y) for said, x, y in every if said is _SHARES_BY or _STATE.search(coded.words[x.last].text)]
     return [(what, groups) for what, groups in found if all(m.column != what.column for m in groups)]
 
 

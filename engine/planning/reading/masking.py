@@ -59,12 +59,21 @@ def masked(
     spans = [(*span, "") for span in gone]
     for mention in left:
         column = columns.get(mention.column)
+        beside = next((m for m in left if m.first == mention.last + 1 and m.level), None)
+        if beside is not None and not mention.level and beside.column == mention.column in reading.shares:
+            spans.append((words[mention.first].start, words[beside.first].start, ""))
+            continue  # `cipro resistance` is one thing
         if mention.strength < least and not mention.level:
             continue  # a vague match: the word itself says more than the kind
         kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
         if mention.level and column is not None and column.role("time") >= 0.5:
             kind = "TIME"
-        elif mention.level and column is not None and column.scale == "binary" and happened(mention.column, reading):
+        elif (
+            mention.level
+            and column is not None
+            and (column.scale == "binary" or mention.column in reading.shares)
+            and happened(mention.column, reading)
+        ):
             kind = "BIN"  # `is mortality higher in men` asks of what happened, not of one group
         if kind in BY_ROLE.get(roles.get(mention.column, ""), ()):
             kind = roles[mention.column]
