@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import re
 from collections.abc import Callable, Collection, Sequence
 
 from engine.data.catalogue import KINDS
@@ -51,6 +52,7 @@ from engine.planning.followups.keeping import back_to
 from engine.planning.followups.suggestions import first_ideas, next_ideas
 from engine.planning.followups.words import takes_back
 from engine.planning.formulas.first_end import with_first_end
+from engine.planning.formulas.first_rows import with_first_rows
 from engine.planning.formulas.merged import with_merged
 from engine.planning.formulas.sides import with_sides
 from engine.planning.formulas.views import with_list_as_set, with_spans, with_subjects
@@ -302,7 +304,7 @@ class Planner:
         mark_declared(reading, data)
         without_pooled(reading, data)
         reading.chosen = chosen
-        for seen in (with_sides, with_first_end, with_merged):
+        for seen in (with_sides, with_first_end, with_merged, with_first_rows):
             reading, data = seen(reading, data) or (reading, data)
         return reading, data, profiles
 
@@ -433,8 +435,14 @@ class Planner:
         return [c for c in every if needs_no_file(c.bound)]
 
 
+_SPECIES = re.compile(r"\b(?P<genus>[A-Z])\. (?=[a-z]{4,})")
+"""The point of `E. coli` ends no sentence."""
+
+
 def _reworded(question: str, data: Data) -> Reworded | None:
-    return in_english(question, data) or spelled(question, data)
+    text = _SPECIES.sub(r"\g<genus>  ", question)  # every character keeps its place
+    put = in_english(text, data) or spelled(text, data)
+    return put or (Reworded(text, ()) if text != question else None)
 
 
 def _weighed(every: Sequence[Candidate]) -> dict[str, float]:

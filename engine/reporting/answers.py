@@ -76,10 +76,15 @@ def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
     kept = " and ".join(dict.fromkeys(_rows_kept(view, node, registry)))
     columns = [column for profile in view.profiles for column in profile.column_profiles]
     known = meanings(columns, view.record.question)
+    lead = led_by(kept, known, finding.text) if kept else ""
+    text = _ARTICLE.sub(lambda match: match[0].lower(), finding.text) if lead else finding.text
     return Answer(
-        text=finding.text, node=node.id, finding=finding.id, figure=name, rows=kept_rows(kept, known),
-        led_by=led_by(kept, known, finding.text) if kept else "",
+        text=text, node=node.id, finding=finding.id, figure=name, rows=kept_rows(kept, known), led_by=lead,
     )  # fmt: skip
+
+
+_ARTICLE = re.compile(r"(?:The|A|An|No|None|Of|In|Half|Each|There|All|Both)(?= )")
+"""What begins a sentence and is no name: behind a lead it goes on in small letters."""
 
 
 def _rows_kept(view: RunView, node: TaskNode, registry: ToolRegistry) -> Iterator[str]:

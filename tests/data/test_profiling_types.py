@@ -168,7 +168,9 @@ def test_levels_spelled_twice_are_reported(tmp_path: Path) -> None:
     assert any("differ only by case, hyphens or blanks are one level" in w for w in profile.warnings)
     column = profile.column("condition")
     assert column is not None
-    assert column.levels == {"pre treated": 3, "mock": 3}, "they would be two groups, and one is lost where one is named"
+    assert column.levels == {"pre treated": 3, "mock": 3}, (
+        "they would be two groups, and one is lost where one is named"
+    )
 
 
 def test_hyphens_tell_numbers_and_ends_apart(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def told_of(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, Told]:
         texts = [
             cell
             for cell in rest
-            if _LETTERS.search(cell) and "=" not in cell and not any(said in cell for said in told)
+            if _LETTERS.search(cell) and "=" not in _short(cell) and not any(said in cell for said in told)
         ]
         a_code = len(rest) > 1 and not _LETTERS.search(rest[0])  # the 9 of `smoker | 9 | unknown`, which no row has
         if len(meant) == 1 and texts and not a_code and len(name := _short(texts[0]).split()) <= _MOST_WORDS:

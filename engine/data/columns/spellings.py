@@ -33,17 +33,29 @@ def spelled_alike(frame: Frame) -> dict[str, dict[str, str]]:
     texts = [kind.kind == "O" for kind in frame.dtypes]
     once = frame.columns[~frame.columns.duplicated(keep=False) & texts]
     counted = {str(column): found for column in once if (found := _levels(frame[column], str(column)))}
-    joined: dict[str, dict[str, str]] = {}
+    joined = {column: found for column, cells in counted.items() if (found := _species(cells))}
     for columns in _families(counted):
         total: Counter[str] = Counter()
         for column in columns:
             total.update(counted[column])
-        joined |= {
-            column: changed
-            for column in columns
-            if (changed := _joined(counted[column], total, slips=_of_arms(column, total)))
-        }
+        for column in columns:
+            if changed := _joined(counted[column], total, slips=_of_arms(column, total)):
+                whole = joined.get(column, {})
+                joined[column] = {**whole, **{cell: whole.get(level, level) for cell, level in changed.items()}}
     return {column: joined[column] for column in counted if column in joined}
+
+
+_SHORT, _FULL = re.compile(r"([A-Z])\.\s*([a-z-]{3,})$"), re.compile(r"([A-Z])[a-z]+ ([a-z-]{3,})$")
+
+
+def _species(cells: Counter[str]) -> dict[str, str]:
+    """Return {`E. coli` as written: `Escherichia coli`} where a column has one species that is called so."""
+    full: dict[tuple[str, str], set[str]] = {}
+    for cell in cells:
+        if found := _FULL.match(" ".join(cell.split())):
+            full.setdefault((found[1], found[2]), set()).add(" ".join(cell.split()))
+    named = {cell: full.get((m[1], m[2]), set()) for cell in cells if (m := _SHORT.match(" ".join(cell.split())))}
+    return {cell: next(iter(own)) for cell, own in named.items() if len(own) == 1}
 
 
 def _families(counted: dict[str, Counter[str]]) -> list[list[str]]:
@@ -76,7 +88,8 @@ def told_joins(name: str, joined: dict[str, dict[str, str]]) -> list[str]:
         every = [*changed, *kept]
         accents = ", accents" * (not all(map(str.isascii, every)))
         hyphens = ", hyphens" * any(re.search(r"\w[-_]\w", text) for text in every)
-        by = f"case{accents}{hyphens} or blanks"
+        species = ", short names of species" * any(map(_SHORT.match, changed))
+        by = f"case{accents}{hyphens}{species} or blanks"
         told.append(f"{name}: column {column!r}: levels that differ only by {by} are one level: {shown}.")
     more = [f"{name}: {len(told) - 4} more columns are read with such levels joined."] if len(told) > 4 else []
     return told[:4] + more

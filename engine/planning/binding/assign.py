@@ -267,7 +267,9 @@ class Assignment:
 
     def _explains(self, param: ParamSpec) -> bool:
         """Say whether a parameter is what a model explains."""
-        return param.role in ("outcome", "measure", "count") and any(p.role == "predictors" for p in self.params)
+        return param.role in ("outcome", "measure", "count", "response") and any(
+            p.role == "predictors" for p in self.params
+        )
 
     def _ruled_out(self, param: ParamSpec, name: str) -> bool:
         """Say whether what is said of a column keeps it from a part that it would fit."""
@@ -317,7 +319,7 @@ class Assignment:
             return True  # nor does `at 1 h` ask for the hours
         if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
             return True  # a level that is named is compared or kept, never held constant
-        if name not in self.alone or self._contrasted(name):
+        if name not in self.alone or self._contrasted(name) or reading.is_a(name, "by"):
             return False  # of others more than one group is left
         return param.role in _COMPARES | _EXPLAINS or (param.role in _HAPPENS and not reading.is_a(name, "outcome"))
 

@@ -18,7 +18,7 @@ from engine.text.numbers import NUMBER_WORDS
 _ASIDE = re.compile(
     r"^(?:(?:hi|hello|hey|so|and|ok|well|please|pls|plz|(?:can|could|would) (?:you|u|we|i)|tell|say|show|give|me|us|i|we|want|need|like|would|to|know|see|"
     r"find out|check|if|whether|that|do you know|just(?! LEV)|now|then|question) )+(?=\w)|\b(?:please|pls|plz|thanks|thank you|in (?:my|our|this|the) (?:data|study|"
-    r"trial|table|file|experiment|cohort|sample)|at all|actually|really)\b|"
+    r"trial|table|file|experiment|cohort|sample)|at all|actually|really|taken together|put together|combined|pooled|lumped together)\b|"
     r"\b(?:only|just) (?:in |for |among )?(?:the )?LEV(?: UNIT)?\b|\b(?:in|for|among) (?:the )?LEV(?: UNIT)? only\b|^(?:in|among|for) (?:the )?LEV(?: UNIT)? (?=\w+ NUM)|^LEV (?=(?:do|does|did|is|are|was|were|which|what|how) )",
 )  # fmt: skip
 _ARTICLES = re.compile(
@@ -70,5 +70,7 @@ def worded(text: str, masked: str, whole: str) -> Wording:
         masked: with what it surely names masked.
         whole: with all that it names masked.
     """
-    form = plain_form(whole)
+    asked, mark, remarks = whole.partition("?")
+    # `is it higher in A than in B? only the first of each, some are in there twice`
+    form = plain_form(whole) or (plain_form(asked) if mark and "?" not in remarks else "")
     return Wording(spoken(form), form) if form else Wording(text, masked)

@@ -154,6 +154,9 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention
             for at, token in enumerate(words)
             if token.text in meant
             and not (
+                token.text == "times" and at and (words[at - 1].number is not None or words[at - 1].text in _OFTEN)
+            )
+            and not (
                 at and time_unit(token.text) and (words[at - 1].number is not None or words[at - 1].text in _WATCHED)
             )
         ]  # `within 30 days` is a stretch, no column of days, and `per person year` another's
@@ -162,6 +165,8 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention
     return found + _measured_in(words, sheet) + _given(words, sheet) + _each_group(words, sheet)
 
 
+_OFTEN = frozenset("several many few multiple more some".split())
+"""`several times` says how often, and `3 times` how much."""
 _WATCHED = frozenset("person persons patient patients woman women animal animals light last first".split())
 _START = frozenset("baseline start started beginning entry outset initially before".split())
 _END = frozenset("end finally last".split())

@@ -112,6 +112,8 @@ class Name:
             return 1.0
         if len(words) == len(self.parts) > 1 and sorted(words) == sorted(self.parts):
             return 0.96
+        if len(words) == len(self.parts) == 2 and words == [self.parts[0][0], self.parts[1]] and len(words[1]) > 3:
+            return 0.97  # `E. coli`
         if len(words) == 2 and self.time and timed(words) == self.time:
             return 0.97
         if len(words) == 1 and len(self.whole) >= 3 and stem(joined) == stem(self.whole):

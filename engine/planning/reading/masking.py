@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from engine.domain.profile import ColumnProfile
+from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.leaving_out import AFTER_ROWS, BEFORE_ROWS
 from engine.planning.reading.reading import Reading
 
@@ -59,22 +60,12 @@ def masked(
     spans = [(*span, "") for span in gone]
     for mention in left:
         column = columns.get(mention.column)
-        beside = next((m for m in left if m.first == mention.last + 1 and m.level), None)
-        if beside is not None and not mention.level and beside.column == mention.column in reading.shares:
-            spans.append((words[mention.first].start, words[beside.first].start, ""))
-            continue  # `cipro resistance` is one thing
+        if (state := _state_of(mention, left, reading)) is not None:
+            spans.append((words[mention.first].start, words[state.first].start, ""))
+            continue
         if mention.strength < least and not mention.level:
             continue  # a vague match: the word itself says more than the kind
-        kind = "LEV" if mention.level else kind_of(column) if column else "NUM"
-        if mention.level and column is not None and column.role("time") >= 0.5:
-            kind = "TIME"
-        elif (
-            mention.level
-            and column is not None
-            and (column.scale == "binary" or mention.column in reading.shares)
-            and happened(mention.column, reading)
-        ):
-            kind = "BIN"  # `is mortality higher in men` asks of what happened, not of one group
+        kind = "NUM" if column is None else _level_kind(column, reading) if mention.level else kind_of(column)
         if kind in BY_ROLE.get(roles.get(mention.column, ""), ()):
             kind = roles[mention.column]
         spans.append((words[mention.first].start, words[mention.last].end, kind))
@@ -85,6 +76,21 @@ def masked(
     for gene, _, _ in reading.genes:
         text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
     return text
+
+
+def _state_of(mention: ColumnMention, others: Sequence[ColumnMention], reading: Reading) -> ColumnMention | None:
+    """Return the level behind the name of its column where both are one thing: `cipro resistance`."""
+    if mention.level or mention.column not in reading.shares:
+        return None
+    return next((m for m in others if m.level and (m.column, m.first) == (mention.column, mention.last + 1)), None)
+
+
+def _level_kind(column: ColumnProfile, reading: Reading) -> str:
+    if column.role("time") >= 0.5:
+        return "TIME"
+    states = column.scale == "binary" or column.name in reading.shares
+    # `is mortality higher in men` asks of what happened, not of one group.
+    return "BIN" if states and happened(column.name, reading) else "LEV"
 
 
 def happened(name: str, reading: Reading) -> bool:

@@ -147,6 +147,10 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     for what, groups in shares_compared(coded):
         sides = {m.column for m in groups}
         kept = [r for r in kept if r.op != "in" or (r.column != what.column and (r.sure or r.column not in sides))]
+        whom = {r.column for r in kept if r.op == "in" and what.last < r.first < groups[0].first} - sides
+        kept = [r._replace(sure=r.sure or r.column in whom) for r in kept]  # `resistance in E. coli higher in the ICU`
+        for column in whom:
+            reading.parts.pop(column, None)
         reading.parts[what.column] = {"outcome"}
         reading.shares.add(what.column)
         for column in sides:

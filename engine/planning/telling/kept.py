@@ -126,6 +126,7 @@ def kept_rows(condition: str, known: Mapping[str, Mapping[str, str]] | None = No
         r"\((`[^`]+` not in \[[^\]]*\]) or is_missing\(`[^`]+`\)\)", r"\1", text
     )  # an empty remark says nothing
     text = re.sub(r"is_missing\(`([^`]+)`\)", r"\1 is empty", text)
+    text = re.sub(r"`([^`]+)` in \['\1'\]", r"\1", text)  # a column that is called as what it says
     text = re.sub(r"`([^`]+)`", r"\1", text)
     text = re.sub(r" not in \[([^]]*)\]", lambda m: f" is not {_either(m[1])}", text)
     text = re.sub(r" in \[([^]]*)\]", lambda m: f" is {_either(m[1])}", text)

@@ -54,6 +54,30 @@ def of_rows(name, arguments, text):
     return found.set_axis(numbers.index)
 
 
+def first_of_each(arguments, text):
+    """Say of each row that meets a condition whether it comes first of those that agree with it in columns.
+
+    `is_first(visit, drug == 'A', patient)`: the row of the patient's earliest visit, of several at once the one that
+    stands first in the table. Rows without a value to order by, or in a column in which they agree, are never first.
+    """
+    import pandas as pd
+
+    order, condition, *by = arguments
+    if not isinstance(condition, pd.Series) or str(condition.dtype) not in ("bool", "boolean"):
+        raise ValueError(f"is_first in {text!r} needs a condition that names a column, such as day >= 0.")
+    if not isinstance(order, pd.Series) or not by or not all(isinstance(column, pd.Series) for column in by):
+        raise ValueError(
+            f"is_first in {text!r} takes a column to order by, a condition, and columns in which rows agree."
+        )
+    values = order if pd.api.types.is_numeric_dtype(order) else date_values(order, order.name)
+    place = pd.Series(range(len(order)))
+    frame = pd.DataFrame({"order": values.to_numpy(float), **{f"by{at}": column.array for at, column in enumerate(by)}})
+    able = frame[condition.fillna(False).astype(bool).to_numpy()].dropna()
+    keys = [name for name in frame.columns if name != "order"]
+    first = able.assign(place=place).sort_values(["order", "place"]).drop_duplicates(keys)
+    return pd.Series(place.isin(first["place"]).to_numpy(), index=order.index, dtype="boolean")
+
+
 def of_columns(name, arguments, text):
     """Return for each row the sum or mean of the columns that have a value there, or how many are above 0 (taxa found).
 
@@ -128,6 +152,8 @@ def apply_function(name, arguments, text):
         return of_columns(name, arguments, text)
     if name in group_names and len(arguments) > (name != "count_of"):
         return of_rows(name, arguments, text)
+    if name == "is_first" and len(arguments) > 2:
+        return first_of_each(arguments, text)
     if (name, len(arguments)) in (("part", 3), ("number", 1)) and index is not None:
         return of_text(name, arguments, text)
     if name in numeric and len(arguments) == 1:
@@ -146,6 +172,7 @@ def apply_function(name, arguments, text):
         "number": "a column of texts with one number each",
         **dict.fromkeys(group_names[:-1], "a column, a condition, and the columns in which rows agree"),
         "count_of": "a condition, and the columns in which rows agree",
+        "is_first": "a column to order by, a condition, and the columns in which rows agree",
         **dict.fromkeys(across_names, "two or more columns of numbers"),
         "days_between": "two columns of dates, or a column and a date in quotes such as '2021-03-31'",
     }

@@ -37,6 +37,20 @@ def test_numbers_of_other_rows_and_in_texts(formula, expected):
     assert found.tolist() == pytest.approx(expected, nan_ok=True)
 
 
+def test_the_first_row_of_each_subject():
+    """By hand: visits out of order, two on one day, a day and a subject missing, rows that do not count."""
+    table = pd.DataFrame({
+        "who": ["a", "a", "a", "b", "b", "b", None, "c"], "on": ["2024-03-01", "2024-01-05", "2024-01-05", None, "2024-02-01",
+        "2024-01-01", "2023-01-01", "2024-01-01"], "n": [3, 1, 1, 0, 2, 1, 0, 1], "bug": list("xxxxyxxy"),
+    }, index=[7, 6, 5, 4, 3, 2, 1, 0])  # fmt: skip
+    first = evaluate_expression("is_first(on, n >= 0, who)", table)
+    assert table.index[first].tolist() == [6, 2, 0], "of two on one day the one that stands first"
+    assert table.index[evaluate_expression("is_first(n, bug == 'y', who)", table)].tolist() == [3, 0]
+    for wrong in ("is_first(on, n, who)", "is_first(on, n >= 0)", "is_first(bug, n >= 0, who)"):
+        with pytest.raises(ValueError, match=r"is_first|date"):
+            evaluate_expression(wrong, table)
+
+
 def test_pieces_of_texts():
     assert evaluate_expression("part(sample, '_', 1)", TABLE).fillna("").tolist() == ["K1", "K1", "K2", "x", "", "K3"]
     assert evaluate_expression("part(sample, '_', 3) == '2'", TABLE).fillna(value=False).tolist() == [
