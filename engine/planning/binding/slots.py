@@ -39,7 +39,7 @@ def _measure(column: ColumnProfile, sheet: Sheet) -> float:
         return 0.6
     if not is_number(column) or (column.name in sheet.structure.survival.values() and column.scale == "binary"):
         return 0.0
-    if column.scale == "binary":
+    if column.scale == "binary" or (column.scale == "ordered" and is_id(column)):  # the number of a neuron in its animal
         return 0.0
     if column.name in sheet.structure.times:
         return 0.0 if sheet.structure.repeated else 0.4
@@ -95,7 +95,7 @@ def _binary(column: ColumnProfile, sheet: Sheet) -> float:
 
 
 def _count(column: ColumnProfile, sheet: Sheet) -> float:
-    if sheet.structure.repeated and column.name in sheet.structure.times:
+    if (sheet.structure.repeated and column.name in sheet.structure.times) or is_id(column):
         return 0.0
     if column.scale == "count":
         return 1.0

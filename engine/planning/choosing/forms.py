@@ -13,6 +13,7 @@ from importlib import resources
 
 from engine.planning.choosing.choose import Wording
 from engine.planning.choosing.wording import KINDS, spoken
+from engine.planning.reading.requests import asks_nothing
 from engine.text.numbers import NUMBER_WORDS
 
 _ASIDE = re.compile(
@@ -72,5 +73,5 @@ def worded(text: str, masked: str, whole: str) -> Wording:
     """
     asked, mark, remarks = whole.partition("?")
     # `is it higher in A than in B? only the first of each, some are in there twice`
-    form = plain_form(whole) or (plain_form(asked) if mark and "?" not in remarks else "")
+    form = plain_form(whole) or (plain_form(asked) if mark and asks_nothing(remarks) else "")
     return Wording(spoken(form), form) if form else Wording(text, masked)

@@ -202,8 +202,8 @@ def _one_word(token: Token, level: str, name: Name, strength: float, distinctive
         # `the Swedish plants` for SW: a name, not any word that begins so
         proper = token.start > 0 and written[0].isupper() and not written.isupper() and len(word) >= 5
         return 0.8 if proper and level.isupper() and len(level) > 1 and word.startswith(level.lower()) else 0.0
-    if len(level) <= 2 and written != level and strength >= 0.97:
-        return 0.0  # `no`, `an`, `OJ`: short names count as written only
+    if len(level) <= 2 and written != level and strength >= 0.97 and not (len(written) == 2 and written.isupper()):
+        return 0.0  # `no`, `an`, `oj`: short names count as written only, or in capitals: `KO` of `ko`
     return strength
 
 

@@ -65,6 +65,11 @@ def requests_of(question: str, words: list[Token]) -> list[Request]:
     return found or [Request(0, max(0, len(words) - 1))]
 
 
+def asks_nothing(remarks: str) -> bool:
+    """Say whether no sentence of a text asks for something: `only the first of each, some are in there twice`."""
+    return "?" not in remarks and not any(_ASKS.search(piece) for piece in _CUT.split(remarks))
+
+
 _MARK = re.compile(r"(?<![\w(])\(?(?P<mark>[a-f]|iii|ii|iv|i|[1-6])\)\s+(?=\S)")
 _MARKS = ("abcdef", ("i", "ii", "iii", "iv"), "123456")
 

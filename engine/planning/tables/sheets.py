@@ -72,8 +72,11 @@ EVERY_ROW = 0.95
 def is_id(column: ColumnProfile) -> bool:
     """Say whether a column only names rows or subjects: never an outcome, never a predictor."""
     if column.scale in ("number", "count", "ordered") and column.kind == "integer":
-        noun = [part for part in name_parts(column.name) if part not in _NUMBERED]
-        return (column.minimum or 0) >= 1 and len(noun) == 1 and noun[0] in THINGS  # `piglet` 1 to 17 in every litter
+        nouns = [[part for part in name_parts(name) if part not in _NUMBERED] for name in (column.name, column.label)]
+        one = any(len(noun) == 1 and noun[0] in THINGS for noun in nouns)
+        return (
+            column.minimum or 0
+        ) >= 1 and one  # `piglet` 1 to 17 in every litter, `lance` that a legend calls haul number
     if column.scale == "code" and column.role("batch") >= 0.5 and column.distinct <= MANY:
         return False  # centres and plates are adjusted for, as groups
     return column.scale in ("identifier", "code") and (column.scale == "identifier" or column.distinct > FEW)
@@ -89,7 +92,7 @@ THINGS = frozenset(
     "patient subject animal person individual participant volunteer donor sample specimen mouse rat dog cat cow calf sheep "
     "lamb goat pig piglet sow horse chick bird fish pup litter cage pen tank nest herd flock colony hive tree plant leaf pot "
     "plot quadrat transect trap net ward bed clinic practice family household twin eye tooth slide section field well plate "
-    "dish tube vial culture replicate rep case stay admission cell tray embryo dam ewe".split()
+    "dish tube vial culture neuron axon islet organoid spheroid replicate rep case haul tow dive stay admission cell tray embryo dam ewe".split()
 )
 """Nouns of general language for what is observed one by one."""
 _NUMBERED = frozenset("no nr num number id".split())
