@@ -321,7 +321,8 @@ class Assignment:
             return True  # a level that is named is compared or kept, never held constant
         if name not in self.alone or self._contrasted(name) or reading.is_a(name, "by"):
             return False  # of others more than one group is left
-        return param.role in _COMPARES | _EXPLAINS or (param.role in _HAPPENS and not reading.is_a(name, "outcome"))
+        happens = param.role in _HAPPENS and not reading.is_a(name, "outcome")
+        return happens or param.role in _COMPARES | _EXPLAINS | {"response"}
 
     def _only_there(self, name: str) -> bool:
         """Say whether the one state that is named is where something is asked of, with nothing compared."""

@@ -1,0 +1,192 @@
+"""Amounts for each hour or micrometre, only the first of each subject, one group against all others, and states as nouns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from plan_questions import profile_files, the_planner
+
+
+def steps(plan):
+    return {node.tool: node.params for node in plan.nodes}
+
+
+def written(path, table, codes=()):
+    """Return the profile of a table, with a second sheet that says what its codes stand for where there are such."""
+    if not codes:
+        table.to_csv(path, index=False)
+        return profile_files([path])
+    with pd.ExcelWriter(path) as book:
+        table.to_excel(book, sheet_name="data", index=False)
+        pd.DataFrame(codes, columns=["variable", "code", "meaning"]).to_excel(book, sheet_name="codes", index=False)
+    return profile_files([path])
+
+
+@pytest.fixture(scope="module")
+def hauls(tmp_path_factory):
+    draw = np.random.default_rng(4)
+    table = pd.DataFrame({
+        "lance": range(1, 61), "gear": ["GOC", "BAKA"] * 30, "depth_m": draw.integers(80, 400, 60),
+        "min_arrastre": draw.choice([28, 30, 31, 45, 60], 60), "hake_kg": draw.lognormal(2, 0.5, 60).round(2),
+        "ok": ["V"] * 55 + ["I"] * 5,
+    })  # fmt: skip
+    codes = [("lance", "", "haul number"), ("ok", "V", "valid"), ("ok", "I", "invalid haul"), ("hake_kg", "", "hake")]
+    return written(tmp_path_factory.mktemp("hauls") / "hauls.xlsx", table, codes)
+
+
+def test_per_hour_divides_by_the_minutes_of_effort(hauls):
+    plan = (
+        the_planner()
+        .plan("does the GOC catch more hake per hour than the BAKA? only the valid hauls please", hauls)
+        .plan
+    )
+    found = steps(plan)
+    assert found["derive_column"]["expression"] == "`hake_kg` / (`min_arrastre` / 60)"
+    assert found["filter_rows"]["condition"] == "`ok` in ['V']", "hauls are what the rows are, not the invalid ones"
+    assert found["compare_groups"] | {"treated": "GOC", "control": "BAKA"} == found["compare_groups"]
+    assert found["compare_groups"]["value"] == "hake_kg per hour"
+    assert not plan.open_questions
+
+
+def test_the_rows_with_the_most_per_hour_are_listed(hauls):
+    plan = the_planner().plan("Which five valid hauls had the most hake per hour (give me lance, depth)", hauls).plan
+    last = plan.nodes[-1]
+    assert (last.tool, last.params["top_n"], last.params["sort_by"]) == ("filter_rows", 5, "hake_kg per hour")
+
+
+def test_growth_per_hour_is_no_division(tmp_path):
+    draw = np.random.default_rng(5)
+    table = pd.DataFrame({"dish": np.repeat(range(1, 13), 5), "medium": np.repeat(["A", "B"], 30),
+                          "time_min": [0, 30, 60, 90, 120] * 12, "area": draw.normal(50, 4, 60).round(1)})  # fmt: skip
+    plan = the_planner().plan("does area per hour differ between A and B", written(tmp_path / "g.csv", table)).plan
+    assert "derive_column" not in steps(plan), "a time that rows were taken at is no effort"
+
+
+@pytest.fixture(scope="module")
+def spines(tmp_path_factory):
+    draw = np.random.default_rng(6)
+    rows = [
+        {"animal": f"{geno.upper()}-{mouse}", "geno": geno, "neuron": cell, "length_um": round(draw.uniform(20, 60), 1),
+         "n_spines": int(draw.integers(18, 90))}
+        for geno in ("wt", "ko") for mouse in range(1, 7) for cell in range(1, 7)
+    ]  # fmt: skip
+    return written(tmp_path_factory.mktemp("spines") / "spines.csv", pd.DataFrame(rows))
+
+
+def test_density_is_by_the_only_size_and_numbers_of_neurons_explain_nothing(spines):
+    question = "Is spine density lower in KO than WT? neurons are nested in animals"
+    found = steps(the_planner().plan(question, spines).plan)
+    assert found["derive_column"]["expression"] == "`n_spines` / `length_um`"
+    model = found["mixed_model"]
+    assert (model["outcome"], model["fixed"], model["subject"]) == ("n_spines per um", ["geno"], "animal")
+    assert model["references"] == ["geno=wt"], "KO is the ko of the column, not the animal KO-6"
+
+
+@pytest.fixture(scope="module")
+def isolates(tmp_path_factory):
+    """Isolates of a laboratory: some patients twice, one species written in two ways."""
+    draw = np.random.default_rng(7)
+    table = pd.DataFrame({
+        "lab": [f"23M{n:04d}" for n in range(160)], "Date": pd.date_range("2023-01-02", periods=160, freq="2D"),
+        "Pat_ID": [f"P{n:03d}" for n in draw.integers(0, 120, 160)], "Ward": draw.choice(["ICU", "ED", "MED1", "SURG"], 160),
+        "Organism": ["Escherichia coli", "E. coli", "Klebsiella pneumoniae", "Escherichia coli"] * 40,
+        "CIP": draw.choice(["S", "R", "I"], 160, p=[0.6, 0.35, 0.05]), "GEN": draw.choice(["S", "R"], 160),
+    })  # fmt: skip
+    codes = [("CIP", "", "ciprofloxacin, EUCAST S<=0.25 R>0.5"), ("GEN", "", "gentamicin")]
+    return written(tmp_path_factory.mktemp("isolates") / "isolates.xlsx", table, codes)
+
+
+def test_short_names_of_species_are_one_level_and_end_no_sentence(isolates):
+    (profile,) = isolates
+    assert set(profile.column("Organism").levels) == {"Escherichia coli", "Klebsiella pneumoniae"}
+    assert any("short names of species" in warning for warning in profile.warnings)
+    plan = the_planner().plan("how many % of E. coli are cipro resistant per ward", isolates).plan
+    assert steps(plan)["filter_rows"]["condition"] == "`Organism` in ['Escherichia coli']"
+    assert "E. coli" in plan.question
+
+
+def test_resistance_in_one_ward_against_the_others_in_the_first_isolates(isolates):
+    plan = the_planner().plan(
+        "Is cipro resistance in E. coli higher in the ICU than on all other wards taken together? First isolate per patient only "
+        "please, some patients are in there several times.", isolates,
+    ).plan  # fmt: skip
+    derived = {node.params["name"]: node.params["expression"] for node in plan.nodes if node.tool == "derive_column"}
+    assert derived["Ward: ICU"] == "if_else(`Ward` in ['ICU'], 'ICU', 'the rest')"
+    first = "is_first(`Date`, `Organism` in ['Escherichia coli'], `Pat_ID`)"
+    assert derived["first of each Pat_ID"] == f"if_else({first}, 'first of each Pat_ID', 'later')"
+    kept = "`Organism` in ['Escherichia coli'] and `first of each Pat_ID` in ['first of each Pat_ID']"
+    assert steps(plan)["filter_rows"]["condition"] == kept
+    test = steps(plan)["proportion_test"]
+    assert (test["event"], test["event_value"], test["treated"], test["control"]) == ("CIP", "R", "ICU", "the rest")
+    assert not plan.open_questions
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory):
+    """Trees with German letters that a title line explains, one of them also spelled out."""
+    draw = np.random.default_rng(9)
+    table = pd.DataFrame({
+        "Parzelle": [f"{b}{p}" for b in range(1, 6) for p in "abc" for _ in range(8)], "Block": np.repeat(range(1, 6), 24),
+        "Behandlung": ["D"] * 8 + ["K"] * 8 + ["M"] * 8, "Baumart": ["Bu", "Fi", "Bu", "Fichte", "Fi", "Bu", "Fi", "Bu"] * 15,
+        "H0_cm": draw.integers(26, 82, 120), "H3_cm": draw.integers(90, 170, 120), "Zustand": (["l"] * 7 + ["t"]) * 15,
+        "Bemerkung": (["Verbiss"] + [None] * 23) * 5,
+    } | {"Behandlung": (["D"] * 8 + ["K"] * 8 + ["M"] * 8) * 5})  # fmt: skip
+    path = tmp_path_factory.mktemp("trees") / "trees.csv"
+    title = "Versuch (K = Kontrolle, D = gedüngt, M = gemulcht; Bu = Buche, Fi = Fichte; l = lebend, t = tot)\n"
+    path.write_text(title + table.to_csv(sep=";", index=False), "utf-8")
+    return profile_files([path])
+
+
+def test_a_legend_spells_out_a_level_and_a_species_on_both_sides_is_kept(trees):
+    (profile,) = trees
+    assert set(profile.column("Baumart").levels) == {"Bu", "Fi"}
+    assert profile.column("Zustand").codes == {"l": "lebend", "t": "tot"}
+    plan = the_planner().plan(
+        "Did the fertilised (D) spruce grow more in height than the control spruce (K) over the 3 years (H3_cm minus H0_cm)? Only "
+        "living trees and leave out the browsed ones (Verbiss). Treatments were applied to whole plots (Parzelle) within 5 "
+        "blocks, so please don't treat every tree as independent.", trees,
+    ).plan  # fmt: skip
+    found = steps(plan)
+    assert found["derive_column"]["expression"] == "`H3_cm` - `H0_cm`"
+    kept = "`Baumart` in ['Fi'] and `Zustand` in ['l'] and (`Bemerkung` not in ['Verbiss'] or is_missing(`Bemerkung`))"
+    assert found["filter_rows"]["condition"] == kept
+    model = found["mixed_model"]
+    assert (model["outcome"], model["subject"]) == ("H3_cm - H0_cm", "Parzelle")
+    assert "Behandlung" in model["fixed"]
+    assert not {"Baumart", "Zustand"} & {*model["fixed"]}
+
+
+@pytest.fixture(scope="module")
+def cohort(tmp_path_factory):
+    draw = np.random.default_rng(10)
+    table = pd.DataFrame({
+        "pid": range(1001, 1201), "sex": draw.integers(1, 3, 200), "age_y": draw.integers(38, 82, 200),
+        "smoker": draw.choice([0, 1, 2, 9], 200, p=[0.45, 0.35, 0.17, 0.03]), "vitD_nmolL": draw.integers(10, 110, 200),
+        "fu_months": draw.uniform(1, 120, 200).round(1), "event": draw.choice([0, 1], 200, p=[0.7, 0.3]),
+    })  # fmt: skip
+    codes = [("sex", 1, "man"), ("sex", 2, "woman"), ("smoker", 0, "never"), ("smoker", 1, "former"),
+             ("smoker", 2, "current"), ("smoker", 9, "unknown"), ("event", 1, "first CVD event"), ("event", 0, "censored")]  # fmt: skip
+    return written(tmp_path_factory.mktemp("cohort") / "cohort.xlsx", table, codes)
+
+
+def test_what_is_adjusted_for_in_a_sentence_of_its_own_is_no_second_request(cohort):
+    plan = the_planner().plan(
+        "Is vitamin D (vitD_nmolL) related to the risk of the CVD event? Adjust for age, sex and smoking. HR per 10 nmol/l "
+        "would be nice.", cohort,
+    ).plan  # fmt: skip
+    model = steps(plan)["cox_regression"]
+    assert model["covariates"] == ["vitD_nmolL", "age_y", "sex", "smoker"]
+    assert (model["per"], model["categorical"]) == (10.0, ["smoker"]), "codes enter no model as numbers"
+    assert not {"mixed_model", "linear_regression"} & {*steps(plan)}
+    assert not plan.open_questions, "CVD is what the legend says that the event was"
+
+
+def test_a_code_that_no_row_has_names_no_column(cohort):
+    (profile,) = cohort
+    assert profile.column("smoker").label == ""
+
+
+def test_a_list_of_levels_takes_none_together(cohort):
+    plan = the_planner().plan("how many % had the event among never, former and current smokers?", cohort).plan
+    assert "derive_column" not in steps(plan), "never and former are two groups"
