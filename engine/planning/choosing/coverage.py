@@ -130,11 +130,20 @@ def named_things(reading: Reading, left: list[int]) -> list[int]:
 def leaves_what_is_asked(reading: Reading, left: list[int]) -> bool:
     """Say whether what is left aside is what the request is about: two words that name a thing, as `isoform usage` does.
 
-    `breast cancer patients` are whom it is about.
+    `breast cancer patients` are whom it is about, and `in the water maze` is where.
     """
     places, texts = things(reading, left), [word.text for word in reading.words]
     whom = {at for at in places if {*texts[at + 1 : at + 3]} & (WHOM | PERSONS | {text + "s" for text in PERSONS})}
+    where = [match.span("where") for match in _WHERE.finditer(reading.question)]
+    whom |= {at for at in places if any(a <= reading.words[at].start < b for a, b in where)}
     return any(b - a == 1 and not {a, b} & whom for a, b in pairwise(places))
+
+
+_WHERE = re.compile(
+    r"(?<!difference )(?<!differences )(?<!different )(?<!differ )(?<!change )(?<!changes )\b(?:in|during|from|within)\s+(?:the|our|my|this|that)\s+"
+    r"(?P<where>(?:[\w-]+\s+){1,2}[\w-]+)(?=\s*(?:[.,;:?!)]|$|(?:over|at|by|than|and|between|with|on|in|for)\b))",
+    re.IGNORECASE,
+)
 
 
 def _in_other_words(reading: Reading) -> set[int]:

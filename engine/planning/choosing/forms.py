@@ -58,8 +58,12 @@ def plain_form(masked: str) -> str:
     kept = [word if word in (*KINDS, "END", "PART") else word.lower() for word in _WORDS.findall(masked)]
     text = " ".join("NUM" if word == "CNT" else "VAL" if word.isdigit() else word for word in kept)
     text = " ".join(_ARTICLES.sub(" ", _ASIDE.sub(" ", text)).split())
-    asked = [text, text.replace("PART", "NUM")]  # a count out of a total is a number as well
-    asked.append(" ".join("VAL" if word in NUMBER_WORDS else word for word in asked[1].split()))  # `the seven trees`
+    asked = [
+        text,
+        text.replace("PART", "BIN"),
+        text.replace("PART", "NUM"),
+    ]  # a count out of a total is a share, and a number as well
+    asked.append(" ".join("VAL" if word in NUMBER_WORDS else word for word in asked[-1].split()))  # `the seven trees`
     return next((stands_for for one in asked for form, stands_for in _forms() if form.fullmatch(one)), "")
 
 

@@ -46,5 +46,6 @@ def _numbers(sheet: Sheet) -> list[str]:
 
 
 def _measures(sheet: Sheet) -> list[str]:
-    apart = {*sheet.structure.times, *sheet.structure.doses}
+    # What others are a part of is measured with them: performed of opportunities.
+    apart = {*sheet.structure.times, *sheet.structure.doses, *sheet.structure.part_of.values()}
     return [name for name in _numbers(sheet) if name not in apart]
