@@ -33,10 +33,13 @@ from pages.running.live import activity_of, follow, is_working
 from pages.running.plan import (
     draw_problems,
     draw_questions,
+    draw_run,
     draw_steps,
     draw_warnings,
     draw_written_code,
+    not_in_plan,
     run_it,
+    use_picked,
 )
 from pages.running.runs import draw_state, draw_trust, is_refused, say_wrong
 from pages.trust.downloads import draw_downloads
@@ -412,10 +415,10 @@ def _proposal(engine: Engine, view: RunView) -> None:
     answers = [f"{node.id}_{name}_{value}" for node in plan.nodes for name, value in node.params.items()
                if (before := stored.node(node.id)) and before.params.get(name) != value]  # fmt: skip
     with goals:
-        again |= draw_goals(engine, run_id, plan, view.profiles, key="_".join([key, *answers]))
+        choices = draw_goals(engine, run_id, plan, view.profiles, key="_".join([key, *answers]))
     with others:
         again |= not first and draw_alternatives(engine, run_id, stored)
-    if again:
+    if again or choices.planned:
         st.rerun()
     draw_warnings(plan.warnings)
     if (estimate := engine.model_estimate(plan, view.profiles)) is not None:
@@ -423,14 +426,13 @@ def _proposal(engine: Engine, view: RunView) -> None:
     with problems:
         runnable = draw_problems(engine, plan, asked=True)
     with buttons:
-        steps = counted(len(stored.nodes), "step")
-        st.markdown(f"This is the plan, {steps}. Nothing has been computed yet.", width="stretch")
-        if st.button(
-            "Run this plan", key="run_plan", type="primary", icon=":material/play_arrow:", disabled=not runnable
-        ) and attempt(lambda: run_it(engine, run_id, stored, plan)):
+        told = f"This is the plan, {counted(len(stored.nodes), 'step')}. Nothing has been computed yet."
+        st.markdown(plain(not_in_plan(choices.waiting, told)), width="stretch")
+        run_now = draw_run(choices.waiting, key="run_plan", disabled=not runnable)
+        if run_now and attempt(lambda: run_it(engine, run_id, stored, plan)):
             st.rerun()
-        if st.button("Edit in Plan & Run", key="edit_plan", icon=":material/edit:"):
-            if plan != stored:
+        if st.button("Edit in Plan & Run", key="edit_plan", icon=":material/edit:") and use_picked(choices.waiting):
+            if plan != stored and not choices.waiting:
                 attempt(lambda: engine.edit_plan(run_id, plan))
             st.switch_page("pages/plan_run.py", query_params={"run": run_id})
     draw_written_code(engine, plan, key=key)

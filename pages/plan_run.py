@@ -85,8 +85,8 @@ def _edit(engine: Engine, view: RunView) -> None:
     # Before what they depend on, so that a keyboard is there in a few steps.
     buttons = st.container(horizontal=True, vertical_alignment="center", key="editor_buttons")
     key = f"{run_id}_{draft.start.version}"
-    again = draw_goals(engine, run_id, draft.start, view.profiles, key=key, unsaved=draft.unsaved)
-    if again | draw_alternatives(engine, run_id, draft.start, unsaved=draft.unsaved):
+    choices = draw_goals(engine, run_id, draft.start, view.profiles, key=key, unsaved=draft.unsaved)
+    if draw_alternatives(engine, run_id, draft.start, unsaved=draft.unsaved) or choices.planned:
         st.rerun()
     draw_understood(engine, draft.start, key=run_id, question=False)
     key = f"step_{view.record.run_id}"
@@ -94,7 +94,7 @@ def _edit(engine: Engine, view: RunView) -> None:
     clicked = task_graph(draft.plan, {}, key=f"graph_{view.record.run_id}", selected=chosen)
     _table_twin(draft.plan, view)
     selected = step_choice(draft.plan, clicked, key=key)
-    draw_editor(engine, view, draft, selected, buttons)
+    draw_editor(engine, view, draft, selected, buttons, choices.waiting)
     draw_versions(engine, view)
 
 

@@ -10,9 +10,11 @@ import streamlit as st
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
 from pages.running.params import field
-from pages.running.plan import with_param
+from pages.running.plan import Picked, with_param
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.api import Engine, Profile, TaskDag
 
 _AS_TEXT = """<style>
@@ -33,6 +35,13 @@ _BLANK = "\N{ZERO WIDTH SPACE} \N{ZERO WIDTH SPACE}"
 """Blanks alone are dropped at the ends of a text on the way."""
 
 
+class Choices(NamedTuple):
+    """What came of the sentences of a plan: whether there is a newer one, and what was picked that it does not have."""
+
+    planned: bool
+    waiting: list[Picked]
+
+
 class _Goal(NamedTuple):
     """A goal being drawn, and what planning again needs."""
 
@@ -41,10 +50,17 @@ class _Goal(NamedTuple):
     plan: TaskDag
     goal: Any
     unsaved: bool
+    waiting: list[Picked]
+    """Filled while it is drawn."""
 
     def step(self, part: Any) -> Any:
         """Return the step that a part is of."""
         return self.plan.node(part.node)
+
+    def later(self, part: Any, names: list[str], use: Callable[[], bool]) -> bool:
+        """Note what was picked for a part, and that it was not planned with."""
+        self.waiting.append(Picked(f"{part.label}: {', '.join(names) or 'nothing'}", use))
+        return False
 
 
 def load_style() -> None:
@@ -54,8 +70,8 @@ def load_style() -> None:
 
 def draw_goals(
     engine: Engine, run_id: str, plan: TaskDag, profiles: list[Profile], *, key: str, unsaved: bool = False
-) -> bool:
-    """Draw each goal of a plan as a sentence whose parts can be changed, and say whether one was.
+) -> Choices:
+    """Draw each goal of a plan as a sentence whose parts can be changed, and return what was.
 
     Args:
         engine: plans again with what is chosen.
@@ -65,12 +81,12 @@ def draw_goals(
         key: the widgets' key; renewed with the plan.
         unsaved: True while there are changes that planning again would lose.
     """
-    changed = False
+    changed, waiting = False, []
     for number, goal in enumerate(engine.briefs(plan, profiles)):
         with st.container(border=True, gap="small", key=f"goal_{key}_{number}"):
             st.markdown(f"**{plain(goal.title)}**")
             with st.container(horizontal=True, gap=None, vertical_alignment="center", key=f"said_{key}_{number}"):
-                drawn = _Goal(engine, run_id, plan, goal, unsaved)
+                drawn = _Goal(engine, run_id, plan, goal, unsaved, waiting)
                 for clause in goal.clauses():
                     changed |= _clause(drawn, clause, f"{key}_{number}")
             if goal.why:
@@ -80,7 +96,7 @@ def draw_goals(
         if st.button(label, key=f"rows_{key}_{number}", type="tertiary", icon=":material/undo:", disabled=unsaved):
             again = partial(engine.replan, run_id, chosen=chosen)
             changed |= attempt(again)
-    return changed
+    return Choices(changed, waiting)
 
 
 def draw_not_answered(plan: TaskDag) -> None:
@@ -142,6 +158,7 @@ def _choice(drawn: _Goal, param: Any, part: Any, key: str) -> bool:
     label = plain(f"{part.label}: {part.column}" if part.column else part.label)
     several = param.kind == "columns" and not part.column
     named = part.column or param.role == "rows" or part is drawn.goal.choice  # of these one is always chosen
+    used = True
     if named:
         at = part.candidates.index(part.value) if part.value in part.candidates else None
         said = lambda name: part.called.get(name, name)  # noqa: E731 - what a name is called
@@ -160,8 +177,7 @@ def _choice(drawn: _Goal, param: Any, part: Any, key: str) -> bool:
                 closed=True,
                 called=part.called,
             )
-            if several and not st.button("Use these", key=f"use_{key}", type="primary"):
-                return False
+            used = not several or st.button("Use these", key=f"use_{key}", type="primary")
     setting = param.kind not in ("column", "columns", "level", "texts")
     nothing = value in (None, "", [])
     if value == part.value or (nothing and param.role != "rows" and (setting or part.value in (None, "", []))):
@@ -170,7 +186,9 @@ def _choice(drawn: _Goal, param: Any, part: Any, key: str) -> bool:
         return _again(drawn, {drawn.step(part).tool: {part.param: {part.value: value}}})
     if setting:
         return attempt(lambda: drawn.engine.edit_plan(drawn.run_id, _with_setting(drawn, param, part, value)))
-    return _again(drawn, {drawn.goal.tool: {part.param: part.chosen(value)}}, goal=drawn.goal.node)
+    chosen, goal = {drawn.goal.tool: {part.param: part.chosen(value)}}, drawn.goal.node
+    use = lambda: _again(drawn, chosen, goal=goal)  # noqa: E731 - now or when it is asked for
+    return use() if used else drawn.later(part, list(value or []), use)
 
 
 def _beside() -> Any:
@@ -200,9 +218,12 @@ def _adjusting(drawn: _Goal, part: Any, key: str) -> bool:
     st.caption(f"Plans the question as: {plain(other.title)}.")
     with _beside():
         names = st.multiselect(plain(part.label), part.candidates, key=f"pick_{key}", placeholder="Columns")
-        if not st.button("Adjust for these", key=f"use_{key}", type="primary", disabled=not names):
-            return False
-    return _again(drawn, {other.tool: other.adjusted(names)}, analysis=other.analysis)
+        used = st.button("Adjust for these", key=f"use_{key}", type="primary", disabled=not names)
+    if not names:
+        return False
+    chosen, analysis = {other.tool: other.adjusted(names)}, other.analysis
+    use = lambda: _again(drawn, chosen, analysis=analysis)  # noqa: E731 - now or when it is asked for
+    return use() if used else drawn.later(part, names, use)
 
 
 def _others(drawn: _Goal, key: str) -> bool:

@@ -11,9 +11,20 @@ from pages.parts.engine import attempt, show_message
 from pages.parts.escape import plain
 from pages.parts.words import counted, setting
 from pages.running.params import field, known_columns, known_levels, with_value
-from pages.running.plan import draw_problems, ordered, read_from, step_name, to_answer
+from pages.running.plan import (
+    Picked,
+    draw_problems,
+    draw_run,
+    not_in_plan,
+    ordered,
+    read_from,
+    step_name,
+    to_answer,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.api import Engine, RunView, TaskDag
 
 UNCONNECTED = ""
@@ -46,8 +57,19 @@ def draft_of(view: RunView) -> Draft:
     return draft
 
 
-def draw_editor(engine: Engine, view: RunView, draft: Draft, selected: str, buttons: Any) -> None:
-    """Draw the fields of the chosen step and, in the container `buttons`, what keeps, drops or runs the plan."""
+def draw_editor(
+    engine: Engine, view: RunView, draft: Draft, selected: str, buttons: Any, waiting: Sequence[Picked] = ()
+) -> None:
+    """Draw the fields of the chosen step and, in the container `buttons`, what keeps, drops or runs the plan.
+
+    Args:
+        engine: checks, keeps and runs the plan.
+        view: the run, whose plan may be newer than the draft.
+        draft: the plan as it is being changed.
+        selected: the chosen step.
+        buttons: the container above.
+        waiting: what was picked in the plan's sentences and is in neither.
+    """
     assert view.plan is not None
     newest, before = view.plan.version, draft.plan
     meanwhile = draft.base != newest  # saved in another tab or by somebody else
@@ -63,13 +85,8 @@ def draw_editor(engine: Engine, view: RunView, draft: Draft, selected: str, butt
     changed = draft.plan != view.plan
     run_id = view.record.run_id
     with buttons:
-        if st.button(
-            "Run this plan",
-            key="editor_run",
-            type="primary",
-            icon=":material/play_arrow:",
-            disabled=meanwhile or not runnable,
-        ) and attempt(lambda: _run(engine, run_id, draft)):
+        run_now = draw_run(waiting, key="editor_run", disabled=meanwhile or not runnable, unsaved=draft.unsaved)
+        if run_now and attempt(lambda: _run(engine, run_id, draft)):
             st.rerun()
         if st.button(
             f"Save as version {newest + 1}",
@@ -82,7 +99,8 @@ def draw_editor(engine: Engine, view: RunView, draft: Draft, selected: str, butt
             draft.base, draft.plan, draft.start, draft.round = newest, view.plan, view.plan, draft.round + 1
             st.rerun()
         _add_step(engine, draft)
-        st.caption("Changes are not kept yet." if changed else f"Version {newest}", width="content")
+        told = not_in_plan(waiting, "Changes are not kept yet." if changed else f"Version {newest}")
+        st.caption(plain(told), width="content")
     if draft.plan != before:
         st.rerun()  # the graph and the checks above were drawn from the plan as it was
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
@@ -13,6 +13,14 @@ from pages.running.params import field
 
 if TYPE_CHECKING:
     from engine.api import Engine, TaskDag
+
+
+class Picked(NamedTuple):
+    """Columns that were picked and are not in the plan yet: only a click says that they are all."""
+
+    says: str
+    use: Callable[[], bool]
+    """Plans again with them and says whether that could be done."""
 
 
 def draw_warnings(warnings: Sequence[str]) -> None:
@@ -166,6 +174,36 @@ def draw_problems(engine: Engine, plan: TaskDag, *, asked: bool = False) -> bool
         color = "red" if issue.severity == "error" else "orange"
         st.markdown(f":{color}[:material/error:] {plain(issue.message)}")
     return bool(plan.nodes) and not any(issue.severity == "error" for issue in issues)
+
+
+def use_picked(waiting: Sequence[Picked]) -> bool:
+    """Plan again with all that was picked and say whether that could be done."""
+    return all(picked.use() for picked in waiting)
+
+
+def not_in_plan(waiting: Sequence[Picked], otherwise: str) -> str:
+    """Return what was picked and waits, in a sentence; where there is none what is said `otherwise`."""
+    return f"Not in the plan yet: {'; '.join(picked.says for picked in waiting)}." if waiting else otherwise
+
+
+def draw_run(waiting: Sequence[Picked], *, key: str, disabled: bool, unsaved: bool = False) -> bool:
+    """Draw the button that runs a plan and say whether to run it.
+
+    While something is picked that the plan does not have, the button plans with that: nobody has read that plan yet.
+
+    Args:
+        waiting: what was picked and is not in the plan.
+        key: the button's key.
+        disabled: True for a plan that cannot run.
+        unsaved: True while there are changes that planning again would lose.
+    """
+    label = "Use what you picked" if waiting else "Run this plan"
+    clicked = st.button(
+        label, key=key, type="primary", icon=":material/play_arrow:", disabled=unsaved if waiting else disabled
+    )
+    if clicked and waiting and use_picked(waiting):
+        st.rerun()
+    return clicked and not waiting
 
 
 def run_it(engine: Engine, run_id: str, stored: TaskDag, plan: TaskDag) -> None:

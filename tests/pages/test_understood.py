@@ -195,6 +195,26 @@ def test_another_column_is_chosen_in_the_sentence_itself(waiting, page):
     assert engine.view(run_id).plan.version == 2
 
 
+@pytest.mark.parametrize(("page", "button"), [(PAGES[0], "run_plan"), (PAGES[1], "editor_run")])
+def test_columns_that_were_picked_count_when_run_is_pressed(waiting, page, button):
+    engine, run_id = waiting
+    at = opened(run_id, page)
+    assert at.button(key=button).label == "Run this plan"
+    columns = at.multiselect(key=f"pick_{run_id}_1_0_Adjusted for")
+    named = columns.options[0]
+    columns.set_value([named]).run()
+    assert at.button(key=button).label == "Use what you picked"
+    assert plain(f"Not in the plan yet: Adjusted for: {named}.") in shown(at)
+    at.button(key=button).click().run()
+    assert not at.exception
+    (chosen,) = engine.record(run_id).chosen.values()
+    assert chosen["predictors"] == ["treatment", named]
+    assert engine.view(run_id).plan.version == 2
+    assert engine.record(run_id).status == "awaiting_approval"  # nobody has read that plan yet
+    assert at.button(key=button).label == "Run this plan"
+    assert "Not in the plan yet" not in shown(at)
+
+
 def test_the_sentence_follows_what_is_answered_below_it(workspace, tmp_path):
     from pages.parts.engine import _opened
 
