@@ -144,7 +144,9 @@ def _file_field(engine: Engine) -> None:
     key = f"uploader_{st.session_state.get('uploader_round', 0)}"
 
     def changed() -> None:  # not what the field holds: after another page was open it holds nothing
-        st.session_state[UPLOADED] = [_keep(engine, file) for file in st.session_state[key]]
+        # A browser that still shows the field of a question that was asked tells of its files once more.
+        new = [file for file in st.session_state[key] if file.file_id not in st.session_state.get(SENT, ())]
+        st.session_state[UPLOADED] = [_keep(engine, file) for file in new]
 
     st.file_uploader(
         "Data files",

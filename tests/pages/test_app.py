@@ -226,6 +226,33 @@ def test_question_with_an_uploaded_file_becomes_a_run(workspace):
     assert Path(record.data[0]).read_text() == TABLE
 
 
+def test_a_file_that_was_asked_about_is_attached_no_more_though_the_browser_tells_of_it_again(workspace, monkeypatch):
+    import streamlit as st
+
+    from pages.parts.uploads import Upload
+
+    told, field = {}, st.file_uploader
+
+    def twice(*args, key, on_change, **more):
+        told[key] = on_change
+        if key == "uploader_1":  # the field before is gone here, and in the browser not yet
+            (file_id,) = st.session_state["kept_uploads"]
+            st.session_state["uploader_0"] = [Upload(file_id, "values.csv", TABLE.encode())]
+            told["uploader_0"]()
+        return field(*args, key=key, on_change=on_change, **more)
+
+    monkeypatch.setattr(st, "file_uploader", twice)
+    at = app().run()
+    at.file_uploader(key="uploader_0").upload("values.csv", TABLE.encode(), "text/csv").run()
+    at.chat_input(key="question").set_value(QUESTION).run()
+    (record,) = opened(workspace).runs()
+    opened(workspace).wait(record.run_id, 60)
+    at.run()
+    assert not at.exception
+    assert "uploader_1" in told
+    assert not [button for button in at.button if button.key == "remove_files"]
+
+
 def test_files_given_alone_are_shown_before_anything_is_asked(workspace):
     at = app().run()
     at.chat_input(key="question").upload("values.csv", TABLE.encode(), "text/csv").set_value("").run()
