@@ -245,6 +245,7 @@ def _connect(settings: Settings, workspace: Workspace, roster: Roster) -> Engine
         ),
         threads=os.cpu_count() or 1,
         reuse=settings.reuse_results,
+        doubted=memory.episodic.doubted_runs,
         slots=threading.BoundedSemaphore(settings.parallel_steps),
     )
     embed = embeddings.embedder.embed if embeddings else None

@@ -22,8 +22,14 @@ class RunArchive(Protocol):
         """Return run id -> a sentence on why its state cannot be read, for the runs that `runs` leaves out."""
         ...
 
-    def cached_result(self, cache_key: str) -> tuple[str, NodeResult] | None:
-        """Return (run id, result) of the newest succeeded node with this key in any run, or None."""
+    def cached_result(self, cache_key: str, doubted: Collection[str] = ()) -> tuple[str, NodeResult] | None:
+        """Return (run id, result) of the newest succeeded node with this key in any run, or None.
+
+        Args:
+            cache_key: see `engine.toolbox.script.cache_key`.
+            doubted: runs that are marked as wrong: what they computed or took over is not offered, only what was
+                computed since.
+        """
         ...
 
     def stored(self, run_id: str) -> StoredRun:

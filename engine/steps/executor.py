@@ -6,7 +6,7 @@ import contextlib
 import importlib.metadata
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -55,6 +55,8 @@ class Executor:
     limits: Limits = field(default_factory=Limits)
     threads: int = 1
     reuse: bool = True
+    doubted: Callable[[], Collection[str]] = tuple
+    """Says which runs are marked as wrong: nothing of them is reused."""
     slots: threading.Semaphore | None = None
     """How many steps may be in the sandbox at once, over all runs; None: as many as ask."""
     mending: Mending | None = None
@@ -86,7 +88,7 @@ class Executor:
             versions = package_versions(spec.packages)
             attempt, started = 1 + len(spent), self.records.clock.now()
             key = cache_key(spec, params, {i.name: (i.sha256, i.step) for i in given}, versions)
-            if self.reuse and not fresh and (known := reused(run_id, node, key, spent, self.records)) is not None:
+            if self.reuse and not fresh and (known := self._known(run_id, node, key, spent)) is not None:
                 return known
             self.records.log.emit(NodeStarted(run_id=run_id, node=node.id, attempt=attempt))
             base = NodeResult(
@@ -117,6 +119,9 @@ class Executor:
                     run_id=run_id, node=node.id, attempt=attempt + 1, why=why, changed=changed, lesson=fix.lesson
                 )
             )
+
+    def _known(self, run_id: str, node: TaskNode, key: str, spent: Sequence[Repair]) -> NodeResult | None:
+        return reused(run_id, node, key, spent, self.records, self.doubted())
 
     def _again(
         self, run_id: str, question: str, node: TaskNode, result: NodeResult, failed: list[Failure], spent: list[Repair]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from engine.domain.encoding.sealing import alterations
 from engine.domain.events import ArtifactSaved, NodeFinished, NodeVerdict
@@ -12,7 +12,9 @@ from engine.domain.toolspec import Repair
 from engine.runs.records import RunRecords
 
 
-def reused(run_id: str, node: TaskNode, key: str, spent: Sequence[Repair], records: RunRecords) -> NodeResult | None:
+def reused(
+    run_id: str, node: TaskNode, key: str, spent: Sequence[Repair], records: RunRecords, doubted: Collection[str] = ()
+) -> NodeResult | None:
     """Return the stored result of a step with this key as this run's own, said in its events; None when there is none.
 
     Args:
@@ -21,8 +23,9 @@ def reused(run_id: str, node: TaskNode, key: str, spent: Sequence[Repair], recor
         key: see `engine.toolbox.script.cache_key`.
         spent: the repairs that led to these parameters.
         records: where it is looked for.
+        doubted: runs that are marked as wrong: nothing of them is taken over.
     """
-    hit = records.store.archive.cached_result(key)
+    hit = records.store.archive.cached_result(key, doubted)
     if hit is None or not all(records.artifacts.verify(item.sha256) == item.sha256 for item in hit[1].artifacts):
         return None  # what was stored is gone or was changed: the step runs again
     origin, old = hit

@@ -40,11 +40,12 @@ class DuckRunArchive:
         tried = {run_id: payloads.try_run(row, run_id) for run_id, row in newest(self._db, None, None)}
         return {run_id: error for run_id, error in tried.items() if isinstance(error, str)}
 
-    def cached_result(self, cache_key: str) -> tuple[str, NodeResult] | None:
+    def cached_result(self, cache_key: str, doubted: Collection[str] = ()) -> tuple[str, NodeResult] | None:
         """Return (run id, result) of the newest succeeded node with this key in any run, or None.
 
         A success that a later result of the same node in the same run replaced is not offered: the later
         row is the correction. A step without a key is never found, nor one whose result cannot be read any more.
+        Of what `doubted` runs computed or took over only what was computed since is offered.
         """
         if not cache_key:
             return None
@@ -52,7 +53,10 @@ class DuckRunArchive:
             """
             WITH found AS (
                 SELECT number, run_id, node, kind, version, payload FROM results
-                WHERE cache_key = ? AND status = 'succeeded'
+                WHERE cache_key = ? AND status = 'succeeded' AND number > (
+                    SELECT coalesce(max(number), 0) FROM results
+                    WHERE cache_key = ? AND list_contains(?::VARCHAR[], run_id)
+                )
             )
             SELECT run_id, node, kind, version, payload FROM found
             WHERE NOT EXISTS (
@@ -61,7 +65,7 @@ class DuckRunArchive:
             )
             ORDER BY number DESC LIMIT 1
             """,
-            [cache_key],
+            [cache_key, cache_key, list(doubted)],
         )
         if not rows:
             return None

@@ -39,13 +39,18 @@ class RunArchiveTwin:
             tried = {run_id: payloads.try_run(states[-1], run_id) for run_id, states in self._store._runs.items()}
         return {run_id: error for run_id, error in tried.items() if isinstance(error, str)}
 
-    def cached_result(self, cache_key: str) -> tuple[str, NodeResult] | None:
-        """Return (run id, result) of the newest succeeded node with this key in any run, or None."""
+    def cached_result(self, cache_key: str, doubted: Collection[str] = ()) -> tuple[str, NodeResult] | None:
+        """Return (run id, result) of the newest succeeded node with this key in any run, or None.
+
+        Of what `doubted` runs computed or took over only what was computed since is offered.
+        """
         if not cache_key:
             return None
         replaced: set[tuple[str, str]] = set()
         with self._store._open():
             for run_id, node, status, key, stored in reversed(self._store._results):
+                if key == cache_key and run_id in doubted:
+                    return None
                 if key == cache_key and status == "succeeded" and (run_id, node) not in replaced:
                     try:
                         return run_id, payloads.decode_result(stored, run_id, node)

@@ -222,6 +222,18 @@ def test_a_success_that_a_later_result_of_the_same_node_replaced_is_not_offered(
     assert store.archive.cached_result("k1") is None
 
 
+def test_what_a_doubted_run_computed_or_took_over_is_not_offered_only_what_was_computed_since(store: RunStore) -> None:
+    store.save_result("run_1", a_result(attempts=1))
+    store.save_result("run_2", a_result(status="cached", attempts=2))
+    store.save_result("run_1", a_result("pca", key="k2"))
+    assert store.archive.cached_result("k1", {"another"}) == ("run_1", a_result(attempts=1))
+    assert store.archive.cached_result("k1", {"run_1"}) is None
+    assert store.archive.cached_result("k1", {"run_2"}) is None
+    assert store.archive.cached_result("k2", {"run_2"}) == ("run_1", a_result("pca", key="k2"))
+    store.save_result("run_3", a_result(attempts=3))
+    assert store.archive.cached_result("k1", {"run_1", "run_2"}) == ("run_3", a_result(attempts=3))
+
+
 def test_a_step_without_a_cache_key_is_never_reused(store: RunStore) -> None:
     store.save_result("run_1", a_result(key=""))
     assert store.archive.cached_result("") is None

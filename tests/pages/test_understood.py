@@ -277,6 +277,21 @@ def test_a_finished_run_offers_no_other_reading_and_can_be_marked_as_wrong(waiti
         assert not engine.memory.episode_of(run_id).doubted
 
 
+def test_nothing_of_a_run_that_is_marked_as_wrong_is_reused(waiting):
+    engine, run_id = waiting
+    engine.approve(run_id)
+    assert engine.wait(run_id, 90).status == "succeeded"
+    engine.memory.doubt(run_id)
+
+    def rerun() -> list[str]:
+        again = engine.rerun(run_id)
+        assert engine.wait(again, 90).status == "succeeded"
+        return [result.status for result in engine.view(again).results.values()]
+
+    assert rerun() == ["succeeded"]
+    assert rerun() == ["cached"]  # of the run that computed it anew
+
+
 # ==== columns ====
 
 

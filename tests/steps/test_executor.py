@@ -476,6 +476,14 @@ def test_a_result_whose_file_was_changed_or_lost_is_not_reused(bench):
     assert bench.run(run_id="r3").status == "succeeded"
 
 
+def test_nothing_of_a_run_that_is_marked_as_wrong_is_reused(tmp_path):
+    wrong: list[str] = []
+    bench = Bench(tmp_path, doubted=lambda: wrong)
+    assert [bench.run(run_id=run).status for run in ("r1", "r2")] == ["succeeded", "cached"]
+    wrong.append("r2")  # and with it what r2 took over
+    assert [bench.run(run_id=run).status for run in ("r3", "r4")] == ["succeeded", "cached"]
+
+
 def test_reuse_can_be_switched_off(tmp_path):
     bench = Bench(tmp_path, reuse=False)
     assert [bench.run(run_id=run).status for run in ("r1", "r2")] == ["succeeded", "succeeded"]

@@ -61,6 +61,10 @@ class EpisodicMemory:
         """Return what is remembered of a run, or None."""
         return next((episode for episode in self._all() if episode.run_id == run_id), None)
 
+    def doubted_runs(self) -> set[str]:
+        """Return the runs that are marked as wrong."""
+        return {episode.run_id for episode in self._all() if episode.doubted}
+
     def lessons_on(self, tool: str, most: int = 5) -> list[str]:
         """Return what repairs of steps of a tool taught, the newest first; not of analyses that are marked as wrong."""
         known = sorted((e for e in self._all() if not e.doubted), key=newest_first)
