@@ -84,7 +84,8 @@ def draw_reused(view: RunView) -> None:
     reused = sum(result.status == "cached" for result in view.results.values())
     if reused and view.plan is not None:
         steps = counted(len(view.plan.nodes), "step")
-        st.caption(f":material/history: {reused} of {steps} had not changed and were reused, not computed again.")
+        were = "was" if reused == 1 else "were"
+        st.caption(f":material/history: {reused} of {steps} had not changed and {were} reused, not computed again.")
 
 
 # ==== what could be asked ====

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from pages.parts.escape import plain
+from pages.parts.tables import plain_table
 from pages.parts.words import setting
 from pages.running.params import field
 
@@ -42,32 +43,17 @@ def draw_written_code(engine: Engine, plan: TaskDag, *, key: str) -> None:
 
 def draw_steps(plan: TaskDag, *, key: str, told: bool = False) -> None:
     """Draw the steps, a line each, and their settings to unfold; an only step not again where it was told above."""
-    import pandas as pd
-
     rows, lines = [], []
     for number, node in enumerate(ordered(plan), start=1):
         decided = {name: value for name, value in node.params.items() if value not in (None, "", [])}
         lines.append(f"{number}. {plain(node.name)}" + (f": {plain(' '.join(node.reasons))}" if node.reasons else ""))
-        rows.append(
-            {
-                "#": number,
-                "Step": node.name,
-                "Tool": node.tool,
-                "Reads": ", ".join(read_from(plan, ref) for ref in node.inputs.values()),
-                "Settings": "; ".join(f"{name} = {setting(value)}" for name, value in decided.items()),
-            }
-        )
+        reads = ", ".join(read_from(plan, ref) for ref in node.inputs.values())
+        settings = [f"{name} = {setting(value)}" for name, value in decided.items()]
+        rows.append({"Step": f"{number}. {node.name}", "Done with": "; ".join([f"{node.tool} on {reads}", *settings])})
     if len(lines) > 1 or not told:
         st.markdown("\n".join(lines))
     with st.expander("Settings of the steps", icon=":material/tune:", type="compact", key=f"settings_{key}"):
-        st.dataframe(
-            pd.DataFrame(rows),
-            hide_index=True,
-            height="content" if len(rows) <= 9 else 340,
-            column_config={"#": st.column_config.NumberColumn(width=40)},
-            key=f"brief_{key}",
-            alt="Steps of the plan with their settings",
-        )
+        plain_table(rows, "")  # its cells break into lines: nothing is cut in a narrow window
     for note in plan.notes:
         st.caption(plain(note))
 

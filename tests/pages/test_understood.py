@@ -239,6 +239,14 @@ def test_the_sentence_follows_what_is_answered_below_it(workspace, tmp_path):
     assert (params["treated"], params["control"]) == (first, second)
 
 
+def test_the_settings_of_the_steps_break_into_lines_where_a_window_is_narrow(waiting):
+    at = opened(waiting[1], "pages/ask.py")
+    (settings,) = [table.value for table in at.table if "Done with" in table.value]
+    assert settings["Step"].tolist() == ["1\\. Compare"]
+    assert settings["Done with"].tolist() == [plain("compare_groups on growth.csv; value = growth; group = treatment")]
+    assert not [frame for frame in at.dataframe if "Tool" in frame.value]
+
+
 def test_changes_that_are_not_kept_are_not_lost_to_an_alternative(waiting):
     engine, run_id = waiting
     at = opened(run_id, "pages/plan_run.py")
