@@ -44,6 +44,8 @@ def draw_answer(engine: Engine, view: RunView) -> None:
         st.markdown(plain(report.in_words.text))
         st.caption(plain(f"In plain words, by {report.in_words.model}; every number of it stands in the findings."))
     caveats = report.caveats or ([] if report.answers else report.limitations[:3])  # reports of earlier versions
+    if not report.answers and view.record.status not in ("succeeded", "partial"):
+        caveats = []  # what stopped is said above, and there is no answer that it could limit
     if caveats:
         with st.container(border=True, key=f"limits_{run_id}"):
             st.markdown(":orange[:material/warning:] **What limits this answer**")

@@ -63,10 +63,14 @@ def draw_card(
             draw_preview(profile, key)
         draw_warnings([warning.removeprefix(f"{profile.name}: ") for warning in profile.warnings])
         draw_structure(profile)
-        if profile.column_profiles:
-            with st.expander(f"{len(profile.column_profiles)} columns", expanded=expanded, key=f"columns_{key}"):
-                if not expanded:
-                    draw_preview(profile, key)
+        folded = ["First rows"] if profile.head and not expanded else []
+        columns = [f"{len(profile.column_profiles)} columns"] if profile.column_profiles else []
+        if not folded and not columns:
+            return
+        with st.expander(" and ".join([*folded, *columns]), expanded=expanded, key=f"columns_{key}"):
+            if folded:
+                draw_preview(profile, key)
+            if columns:
                 draw_columns(profile, key)
                 if engine is not None:
                     draw_corrections(engine, profile, key=key, changed=lambda: _looked_at_again() and changed())

@@ -264,6 +264,20 @@ def test_files_given_alone_are_shown_before_anything_is_asked(workspace):
     assert [Path(path).name for path in record.data] == ["values.csv"]
 
 
+def test_each_of_several_files_has_its_first_rows_folded(workspace):
+    at = app().run()
+    counts = "gene,s0,s1,s2,s3\n" + "".join(f"g{n},{n},{2 * n},{n + 3},{n % 5}\n" for n in range(60))
+    field = at.chat_input(key="question")
+    field.upload("counts.csv", counts.encode(), "text/csv").upload("values.csv", TABLE.encode(), "text/csv")
+    field.set_value("").run()
+    assert not at.exception
+    assert "**counts.csv**" in shown(at)
+    titles = [expander.label for expander in at.expander]
+    assert "First rows" in titles  # of the matrix, whose columns are samples
+    assert "First rows and 3 columns" in titles
+    assert len([frame for frame in at.dataframe if " " in frame.value]) == 2
+
+
 def test_a_file_in_the_question_box_is_shown_before_it_is_sent(workspace, monkeypatch):
     from pages.parts import uploads
 
@@ -433,6 +447,26 @@ def test_inputs_offer_what_fits_and_never_a_circle(workspace, tmp_path):
     wired = plan.nodes[-1].model_copy(update={"inputs": {"table": f"{first}.comparison"}})
     plan = plan.model_copy(update={"nodes": [*plan.nodes[:-1], wired]})
     assert not any(ref.startswith(f"{added}.") for ref in engine.sources(plan, first, "table"))
+
+
+def test_a_run_that_was_stopped_without_an_answer_says_once_what_stopped(finished, monkeypatch):
+    from engine.api import Engine
+
+    whole, said = Engine.view, ["The run was cancelled before its end.", "Step 'Compare' (n1) was cancelled."]
+
+    def stopped(self, run_id):
+        view = whole(self, run_id)
+        report = view.report.model_copy(update={"answers": [], "summary": said, "caveats": said[1:]})
+        record = view.record.model_copy(update={"status": "cancelled"})
+        return view.model_copy(update={"record": record, "report": report})
+
+    monkeypatch.setattr(Engine, "view", stopped)
+    at = app()
+    at.query_params["run"] = finished
+    at.run()
+    assert not at.exception
+    assert "What limits this answer" not in shown(at)
+    assert len([text for text in at.markdown if "was cancelled" in text.value]) == 2  # the sentences of `said`
 
 
 @pytest.mark.slow
