@@ -12,7 +12,7 @@ from pages.parts.engine import attempt
 from pages.parts.escape import plain
 from pages.parts.session import focus
 from pages.parts.words import counted, shortened, size, when
-from pages.running.runs import is_refused, state_of
+from pages.running.runs import draw_wrong, is_refused, state_of
 
 if TYPE_CHECKING:
     from engine.api import Conversation, Engine, RunRecord, RunView, WayOn
@@ -44,6 +44,7 @@ def answer_in_short(engine: Engine, record: RunRecord) -> str:
 
 def draw_turns(engine: Engine, turns: Sequence[RunRecord]) -> None:
     """Draw turns in short, oldest first: the question, the first sentence of the answer, and a way to open it whole."""
+    wrong = engine.memory.doubted_runs() if turns else ()
     for record in turns:
         shown = state_of(record)
         with st.container(border=True, key=f"turn_{record.run_id}", gap="small"):
@@ -58,6 +59,8 @@ def draw_turns(engine: Engine, turns: Sequence[RunRecord]) -> None:
                     focus(record.run_id)
                     st.rerun()
                 st.badge(shown.label, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
+                if record.run_id in wrong:
+                    draw_wrong()
             if text := answer_in_short(engine, record):
                 st.markdown(plain(shortened(text, 300)))
 
@@ -265,7 +268,7 @@ def draw_past(engine: Engine, *, shown: int) -> None:
         _talk(talk)
     if not listed and text:
         st.caption("No conversation matches.")
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if len(listed) > most and st.button("Show more", key="more_conversations", icon=":material/expand_more:"):
             st.session_state[key] = most + 20
             st.rerun()

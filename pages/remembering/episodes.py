@@ -106,7 +106,7 @@ def _why(item: Any) -> None:
 
 def _actions(engine: Engine, episode: Any) -> None:
     memory = engine.memory
-    with st.container(horizontal=True, gap="small", key=f"episode_actions_{episode.id}"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"episode_actions_{episode.id}"):
         if episode.run_id and engine.has_run(episode.run_id):
             st.page_link(
                 "pages/plan_run.py",

@@ -110,6 +110,11 @@ def draw_badge(record: RunRecord) -> None:
     st.badge(shown.label, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
 
 
+def draw_wrong() -> None:
+    """Draw that a person marked a run as wrong."""
+    st.badge("Marked as wrong", icon=":material/block:", color="red")
+
+
 def state_of(record: RunRecord) -> ShownState:
     """Return how a run's state is shown; a question that cannot be planned did not fail."""
     return state("unplanned" if is_refused(record) else record.status)
@@ -130,6 +135,8 @@ def draw_state(engine: Engine, record: RunRecord, *, working: bool, key: str) ->
         stop_button(engine, record, key=key)
         return
     draw_badge(record)
+    if record.run_id in engine.memory.doubted_runs():
+        draw_wrong()
     if record.status in RESUMABLE and not is_refused(record):
         resume_button(engine, record, key=key)
 

@@ -73,6 +73,18 @@ def test_earlier_turns_stay_in_short_and_open_whole(engine, place):
     assert f"turn_open_{first}" not in keys(at)
 
 
+def test_a_turn_that_was_marked_as_wrong_says_so_in_short_and_whole(engine, place):
+    _, (first, second, _) = place
+    assert "Marked as wrong" not in shown(at_run(second))
+    engine.memory.doubt(first)
+    try:
+        assert shown(at_run(second)).count("Marked as wrong") == 1
+        assert "Marked as wrong" in shown(at_run(first))
+        assert "Marked as wrong" in shown(at_run(first, "pages/plan_run.py"))
+    finally:
+        engine.memory.doubt(first, wrong=False)
+
+
 def test_what_was_taken_over_is_said(engine, place):
     at = at_run(place[1][1])
     assert "Taken over" in shown(at)

@@ -31,6 +31,7 @@ class MemoryCalls(Calls):
     episode_count = passed_on(EpisodicMemory.count, _EPISODES)
     edit_episode = passed_on(EpisodicMemory.edit, _EPISODES)
     doubt = passed_on(EpisodicMemory.doubt, _EPISODES)
+    doubted_runs = passed_on(EpisodicMemory.doubted_runs, _EPISODES)
 
     facts = passed_on(Statements.about, _STATEMENTS)
     facts_near = passed_on(Statements.near, _STATEMENTS)
