@@ -139,7 +139,7 @@ class PlanDesk:
         plan = kept_by_hand(old, made, record.chosen, self.registry)
         kept = others_kept(old, plan, goal, values, self.registry) if values else plan
         plan = kept or set_for_goal(old, goal, values, self.registry)
-        plan = same_rows(old, plan, fresh, self.registry) if fresh else plan
+        plan = same_rows(old, plan, fresh, self.registry, profiles) if fresh else plan
         return without_replaced(self.records.store.plan(record.run_id, 1) or old, plan, record.chosen)
 
     def edit(self, run_id: str, plan: TaskDag, *, user: str = "") -> tuple[str, list[Issue]]:

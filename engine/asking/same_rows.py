@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.data.catalogue import accepts
 from engine.domain.plan import TaskDag, TaskNode, texts_of
+from engine.domain.profile import ColumnProfile, Profile
 from engine.planning.telling.goals import goals_of
 from engine.planning.telling.groups import COMPARED, compared_levels
 from engine.toolbox.analyses import load_analyses
@@ -17,11 +18,20 @@ Choices = Mapping[str, Mapping[str, Any]]
 """Tool -> parameter -> value."""
 
 
-def same_rows(old: TaskDag, new: TaskDag, chosen: Choices, registry: ToolRegistry) -> TaskDag:
+def same_rows(
+    old: TaskDag, new: TaskDag, chosen: Choices, registry: ToolRegistry, profiles: Sequence[Profile]
+) -> TaskDag:
     """Return a plan that was made again with something chosen, on the rows of the plan before.
 
     The question or a person settled these, and another analysis may have no place for it: a model of several columns
     takes every group. What was chosen of rows now is taken as chosen.
+
+    Args:
+        old: the plan before.
+        new: the plan made again.
+        chosen: what was chosen now.
+        registry: the tools of both.
+        profiles: of the data: they know which levels are numbers, and whether a column has others.
     """
     asked, now = (goals_of(plan, registry, load_analyses()) for plan in (old, new))
     if len(asked) != 1 or len(now) != 1:  # conditions of one goal are none of another
@@ -34,10 +44,12 @@ def same_rows(old: TaskDag, new: TaskDag, chosen: Choices, registry: ToolRegistr
         if isinstance(told, Mapping)
         for text, condition in told.items()
     }
-    decided = {name for text in _conditions(new, goal, goal, registry) for name in _columns_in(text)}
-    kept = (anew.get(text, text) for text in _conditions(old, was, goal, registry))
+    columns = {column.name: column for profile in profiles for column in profile.column_profiles}
+    decided = {name for text in _conditions(new, goal, goal, registry, columns) for name in _columns_in(text)}
+    every = {_in_groups(name, [*column.levels], columns) for name, column in columns.items()}
+    kept = (anew.get(text, text) for text in _conditions(old, was, goal, registry, columns))
     for text in dict.fromkeys([*kept, *anew.values()]):
-        if text and not _columns_in(text) & decided:
+        if text and text not in every and not _columns_in(text) & decided:
             new = _with_condition(new, goal.id, text, registry)
     return new
 
@@ -58,7 +70,9 @@ def without_replaced(first: TaskDag, new: TaskDag, chosen: Choices) -> TaskDag:
     return new.model_copy(update={"not_answered": left})
 
 
-def _conditions(plan: TaskDag, node: TaskNode, still: TaskNode, registry: ToolRegistry) -> Iterator[str]:
+def _conditions(
+    plan: TaskDag, node: TaskNode, still: TaskNode, registry: ToolRegistry, columns: Mapping[str, ColumnProfile]
+) -> Iterator[str]:
     """Yield what rows a step takes, as conditions: those of the steps before it, and the groups that it keeps to.
 
     Groups of a column that the step `still` leaves out go with their column.
@@ -72,7 +86,13 @@ def _conditions(plan: TaskDag, node: TaskNode, still: TaskNode, registry: ToolRe
         column = node.params.get(param.name)
         if param.role in COMPARED and column in _texts(still):
             levels = compared_levels(spec, node.params, param.name)
-            yield from [f"`{column}` in {[*levels]!r}"] if levels else []
+            yield from [_in_groups(str(column), levels, columns)] if levels else []
+
+
+def _in_groups(column: str, levels: Iterable[str], columns: Mapping[str, ColumnProfile]) -> str:
+    """Return the condition of rows in some groups, always in one order; codes are numbers where their column is."""
+    number = column in columns and columns[column].kind in ("integer", "number")
+    return f"`{column}` in [{', '.join(level if number else repr(level) for level in sorted(levels))}]"
 
 
 def _columns_in(condition: str) -> set[str]:

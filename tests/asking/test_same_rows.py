@@ -73,6 +73,22 @@ def test_levels_that_a_test_keeps_to_hold_for_a_model_that_takes_all(engine, tri
     assert conditions(engine.replan(run_id, analysis="linear_regression", chosen=chosen)) == [KEPT]
 
 
+@pytest.mark.parametrize(("arms", "kept"), [(["new", "old", "none"], ["`arm` in [1, 2]"]), (["new", "old"], [])])
+def test_groups_of_codes_are_kept_as_numbers_and_only_where_there_are_others(engine, trial, tmp_path, arms, kept):
+    table = pd.read_csv(trial, keep_default_na=False)
+    table["arm"] = np.repeat(range(1, len(arms) + 1), len(table) // len(arms))
+    legend = pd.DataFrame({"variable": "arm", "code": range(1, len(arms) + 1), "meaning": arms})
+    with pd.ExcelWriter(tmp_path / "coded.xlsx") as book:
+        table.to_excel(book, sheet_name="data", index=False)
+        legend.to_excel(book, sheet_name="codes", index=False)
+    run_id, _, goal = planned(engine, "Is weight_kg higher in new than in old?", tmp_path / "coded.xlsx")
+    other = next(other for other in goal.others if other.adjusting)
+    plan = engine.replan(run_id, analysis=other.analysis, chosen={other.tool: other.adjusted(["sex"])})
+    assert conditions(plan) == kept
+    engine.approve(run_id)
+    assert engine.wait(run_id, 90).status == "succeeded"
+
+
 def test_no_notice_speaks_of_a_column_that_a_person_replaced(engine, trial):
     run_id, view, goal = planned(engine, "Does weight_kg differ by sex?", trial)
     assert view.plan.not_answered == []
