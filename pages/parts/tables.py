@@ -85,15 +85,16 @@ def reading_order(frame: pd.DataFrame) -> list[str]:
         low, high = (frame[name] for name in limits)
         within = [n for n in (*effects, *numbers) if not (frame[n].lt(low - 1e-9) | frame[n].gt(high + 1e-9)).any()]
         effects = [*within, *effects]
-    first = next((place for place, name in enumerate(columns) if is_number(frame[name])), len(columns))
-    names = _naming(frame, columns[:first] or columns[:1])
-    return list(dict.fromkeys([*names, *effects[:1], *found, *limits, *columns]))
+    deciding = [*effects[:1], *found, *limits]
+    names = _naming(frame, columns[: min(map(columns.index, deciding))] or columns[:1])
+    return list(dict.fromkeys([*names, *deciding, *columns]))
 
 
 def _naming(frame: pd.DataFrame, leading: list[str]) -> list[str]:
-    """Return as many of the leading columns as tell the rows apart."""
-    apart = next((at for at in range(1, len(leading)) if not frame.duplicated(leading[:at]).any()), len(leading))
-    return leading[:apart]
+    """Return as many of the leading columns as tell the rows apart; where they do not, the texts at their head."""
+    texts = next((place for place, name in enumerate(leading) if is_number(frame[name])), len(leading))
+    apart = (at for at in range(1, len(leading) + 1) if not frame.duplicated(leading[:at]).any())
+    return leading[: next(apart, texts)]
 
 
 def number_columns(frame: pd.DataFrame, units: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -100,6 +100,12 @@ def test_texts_that_do_not_tell_rows_apart_stand_behind_the_numbers():
     assert reading_order(by_group)[:3] == ["comparison", "test", "difference"]  # the test tells its rows apart
     by_week = pd.DataFrame({"week": [0, 4], "difference": [1.0, 2.0], "p_value": [0.01, 0.02]})
     assert reading_order(by_week) == ["week", "difference", "p_value"]  # a number that names a row
+    means = pd.DataFrame(
+        {"factor": ["arm", "arm"], "level": [1, 2], "n": [55, 65], "mean": [46.3, 41.2], "lower_95": [43.8, 38.9],
+         "upper_95": [48.7, 43.4]}
+    )  # fmt: skip
+    assert reading_order(means)[:3] == ["factor", "level", "mean"]
+    assert reading_order(means.assign(level=1, n=60))[:2] == ["factor", "mean"]  # nothing tells its rows apart
 
 
 def test_a_p_value_that_was_not_computed_is_sorted_behind_all_others(monkeypatch):
