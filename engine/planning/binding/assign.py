@@ -112,6 +112,19 @@ def _whole(sheet: Sheet, reading: Reading) -> set[str]:
     return {column for column, alike in named for own in families if column in own and len(own & alike) > 1}
 
 
+def _may_be_occasions(columns: Sequence[ColumnProfile]) -> bool:
+    """Say whether columns could hold one measurement at several occasions: an event and a vitamin cannot.
+
+    They share a word of their names or a unit, or the range of one reaches into that of every other.
+    """
+    if set[str].intersection(*({*name_parts(c.name)} for c in columns)) if columns else True:
+        return True
+    if len({c.unit for c in columns}) == 1 and columns[0].unit:
+        return True
+    ends = [(c.minimum, c.maximum) for c in columns if c.minimum is not None and c.maximum is not None]
+    return max(low for low, _ in ends) < min(high for _, high in ends) if len(ends) == len(columns) else True
+
+
 class Assignment:
     """Depth first over the assignments of named columns to parameters."""
 
@@ -431,6 +444,12 @@ class Assignment:
             if len(own) >= max(1, param.least) and set(picked) <= set(own):
                 picked, guessed = own, not picked
         kin = [f for f in (slot.families(self.sheet) if slot.families else []) if set(picked) & set(f)]
+        if (
+            param.role == "wide"
+            and not kin
+            and not _may_be_occasions([c for n in picked if (c := self.sheet.column(n))])
+        ):
+            picked = []
         if (
             slot.natural is not None
             and not (slot.families and any(self.reading.parts.get(n) == {"adjust"} for n in self.free))

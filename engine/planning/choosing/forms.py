@@ -19,7 +19,7 @@ from engine.text.numbers import NUMBER_WORDS
 _ASIDE = re.compile(
     r"^(?:(?:hi|hello|hey|so|and|ok|well|please|pls|plz|(?:can|could|would) (?:you|u|we|i)|tell|say|show|give|me|us|i|we|want|need|like|would|to|know|see|"
     r"find out|check|if|whether|that|do you know|just(?! LEV)|now|then|question) )+(?=\w)|\b(?:please|pls|plz|thanks|thank you|in (?:my|our|this|the) (?:data|study|"
-    r"trial|table|file|experiment|cohort|sample)|at all|actually|really|taken together|put together|combined|pooled|lumped together)\b|"
+    r"trial|table|file|experiment|cohort|sample)|at all|actually|really|taken together|put together|combined|pooled|lumped together|over (?:the )?(?:whole|entire|full) (?:year|study|period|season|time))\b|"
     r"\b(?:only|just) (?:in |for |among )?(?:the )?LEV(?: UNIT)?\b|\b(?:in|for|among) (?:the )?LEV(?: UNIT)? only\b|^(?:in|among|for) (?:the )?LEV(?: UNIT)? (?=\w+ NUM)|^LEV (?=(?:do|does|did|is|are|was|were|which|what|how) )",
 )  # fmt: skip
 _ARTICLES = re.compile(

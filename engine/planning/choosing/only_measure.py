@@ -14,6 +14,10 @@ _MORE = r"(?:more|less|fewer|most|fewest|least|(?:high|low|larg|great|small|bigg
 _BEFORE = re.compile(rf"\b(?:{_MORE}|many|much)\s+(?:of\s+|the\s+)?$", re.IGNORECASE)
 _BEHIND = re.compile(rf"\s+(?:(?:is|are|was|were|be|any|much|also|really|significantly)\s+)*{_MORE}\b", re.IGNORECASE)
 """What stands before, or behind, the thing that is measured."""
+_RATE = re.compile(
+    r"(?:compliance|adherence|coverage|uptake|positivity|prevalence|germination|mortality|success|emergence|survival)$"
+)
+"""What is called so of a count out of a total is their share."""
 
 
 def with_only_measure(reading: Reading, data: Data) -> Reading | None:
@@ -25,7 +29,8 @@ def with_only_measure(reading: Reading, data: Data) -> Reading | None:
     if len(names) != 1 or any(_measured(data, m) for m in reading.mentions):
         return None
     places = named_things(reading, unexplained(reading, [], [], data.called()))
-    said = [at for at in places if _amount_of(reading, at)]
+    share = any(names[0] in sheet.structure.part_of for sheet in data.sheets)
+    said = [at for at in places if _amount_of(reading, at) or (share and _RATE.match(reading.words[at].text))]
     if len(said) != 1:
         return None
     return reread(reading, [*reading.mentions, ColumnMention(names[0], "", said[0], said[0], SURE)], data)

@@ -65,8 +65,9 @@ def joins_first(catalogue: Catalogue, reading: Reading, data: Data) -> First | N
 def one_lists_the_other(data: Data) -> tuple[Data, list[str]] | None:
     """Return two files, that with the rows first, and the column of each that names the same, None where there is none.
 
-    One must list what the rows of the other name: each of its names once, nearly all names of the other among them. A
-    matrix has its samples as columns and is never joined.
+    One must list what the rows of the other name: each of its names once, nearly all names of the other among them, or
+    nearly all of its own among those of the other (a questionnaire that a part of a cohort answered). A matrix has its
+    samples as columns and is never joined.
     """
     sheets = [sheet for sheet in data.sheets if not sheet.made and KINDS[sheet.profile.types[0].type].records]
     if len(sheets) != 2 or len(data.sheets) != 2:
@@ -80,7 +81,8 @@ def one_lists_the_other(data: Data) -> tuple[Data, list[str]] | None:
             names, wanted = (
                 sheet.frame()[key].dropna().astype(str).str.strip() for sheet, key in ((listed, name), (rows, own))
             )
-            if names.is_unique and len(wanted) and wanted.isin(set(names)).mean() >= FOUND:
+            shared = max(wanted.isin({*names}).mean(), names.isin({*wanted}).mean()) if len(wanted) else 0.0
+            if names.is_unique and shared >= FOUND:
                 return Data([rows, listed]), [own, name]
     return None
 
