@@ -190,3 +190,67 @@ def test_a_code_that_no_row_has_names_no_column(cohort):
 def test_a_list_of_levels_takes_none_together(cohort):
     plan = the_planner().plan("how many % had the event among never, former and current smokers?", cohort).plan
     assert "derive_column" not in steps(plan), "never and former are two groups"
+
+
+@pytest.fixture(scope="module")
+def audits(tmp_path_factory):
+    """Hand hygiene by ward, month and profession: performed of opportunities."""
+    draw = np.random.default_rng(11)
+    rows = [
+        {"Ward": ward, "Month": f"2023-{month:02d}", "Profession": who, "Opportunities": int(draw.integers(20, 70))}
+        for ward in ("ICU", "ED", "URO", "MED1") for month in range(1, 13) for who in ("nurse", "doctor")
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    return written(tmp_path_factory.mktemp("audits") / "audits.csv",
+                   table.assign(Performed=draw.binomial(table["Opportunities"], 0.6)))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "group"),
+    [
+        ("Which ward had the lowest compliance over the whole year", "Ward"),
+        ("compliance per ward", "Ward"),
+        ("is compliance lower in doctors than nurses", "Profession"),
+    ],
+)
+def test_compliance_is_the_share_performed_of_opportunities(audits, question, group):
+    test = steps(the_planner().plan(question, audits).plan)["proportion_test"]
+    assert (test["events"], test["total"], test["group"]) == ("Performed", "Opportunities", group)
+
+
+def test_wards_are_compared_though_each_has_many_rows(audits):
+    plan = the_planner().plan("which ward had the lowest compliance", audits).plan
+    assert not plan.open_questions, "whose rows belong together are what is compared"
+
+
+def test_a_part_of_a_cohort_is_linked_and_what_both_files_have_is_used(tmp_path, cohort):
+    draw = np.random.default_rng(12)
+    (profile,) = cohort
+    asked = pd.DataFrame({"pid": sorted(draw.choice(range(1001, 1201), 80, replace=False)),
+                          "vis_pw": draw.choice([0.5, 1, 2, 3], 80), "fibre_FFQ_g": draw.normal(22, 5, 80).round(1)})  # fmt: skip
+    plan = the_planner().plan(
+        "Does eating more fish (vis_pw, servings per week in the FFQ) go with higher vitamin D in the cohort file? link by "
+        "pid. Age adjusted too", [*written(tmp_path / "FFQ_2012.csv", asked), profile],
+    ).plan  # fmt: skip
+    found = steps(plan)
+    assert (found["join_tables"]["left_on"], found["join_tables"]["right_on"]) == ("pid", "pid")
+    model = found["linear_regression"]
+    assert (model["outcome"], model["predictors"]) == ("vitD_nmolL", ["vis_pw", "age_y"]), "the FFQ is a file, no fibre"
+
+
+def test_columns_of_different_things_are_no_occasions(cohort):
+    plan = the_planner().plan("is the event related to vitD_nmolL over time, adjusted for age", cohort).plan
+    assert all(not {"event", "vitD_nmolL"} <= {*(node.params.get("columns") or [])} for node in plan.nodes)
+
+
+def test_where_something_was_measured_is_not_what_is_asked(tmp_path):
+    draw = np.random.default_rng(13)
+    rows = [{"mouse": f"m{n:02d}", "genotype": "KO" if n % 2 else "WT", "day": day, "latency_s": round(draw.normal(40, 8), 1)}
+            for n in range(24) for day in range(1, 6)]  # fmt: skip
+    question = (
+        "Do the KO learn slower than the WT in the water maze over the 5 days? 3 trials per day per mouse, same mice every "
+        "day of course. Latency in latency_s."
+    )
+    plan = the_planner().plan(question, written(tmp_path / "maze.csv", pd.DataFrame(rows))).plan
+    assert "mixed_model" in steps(plan)
+    assert not any(question.blocking for question in plan.open_questions)

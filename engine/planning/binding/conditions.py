@@ -168,6 +168,8 @@ def many_measures(bound: Bound, reading: Reading) -> bool:
 def independent(bound: Bound, reading: Reading) -> bool:
     """No subject has several of the rows that are analysed; those of a herd or ward may, where what is compared differs within it."""
     found = repetition(bound)
+    if found is not None and found.subject in bound.of_role("group", "group_optional"):
+        return True  # whose rows belong together are what is compared: `which ward has the lowest compliance`
     return found is None or reading.paired is False or _differs_among_members(found, bound)
 
 

@@ -160,7 +160,7 @@ def with_joined(data: Data, keys: Sequence[str], step: str) -> Data:
     columns = [known.get(column.name, column).seen_anew(column) for column in columns]
     types = [TypeGuess(type=DataType.TABLE, confidence=1.0)]
     update = {"column_profiles": columns, "structure": structure, "types": types, "rows": len(frame)}
-    return Data([Sheet(left.profile.model_copy(update=update), step=step, rows=frame)])
+    return Data([Sheet(left.profile.model_copy(update=update), step=step, rows=frame, files=(right.name,))])
 
 
 _KEY = "__key"

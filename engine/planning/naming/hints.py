@@ -161,8 +161,16 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention
             )
         ]  # `within 30 days` is a stretch, no column of days, and `per person year` another's
         if here and len(names := columns(sheet)) == 1:
+            here = [at for at in here if not _of_another_rate(words, at, names[0])]
             found += [ColumnMention(names[0], "", at, at, 0.62) for at in here]
     return found + _measured_in(words, sheet) + _given(words, sheet) + _each_group(words, sheet)
+
+
+def _of_another_rate(words: Sequence[Token], at: int, name: str) -> bool:
+    """Say whether a unit of time tells how something else is counted: the week of `servings per week` is no month of follow-up."""
+    unit = time_unit(words[at].text)
+    own = {time_unit(part) for part in name_parts(name)} - {""}
+    return bool(unit) and at > 0 and words[at - 1].text in ("per", "a") and bool(own) and unit not in own
 
 
 _OFTEN = frozenset("several many few multiple more some".split())

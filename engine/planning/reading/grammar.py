@@ -39,6 +39,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:effects?|influence|impact|role|contribution) of{_GAP}{_X}{_GAP}\b(?:on|for|in){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:{HOLDS}|stratif\w*|condition\w*) (?:(?:it|this|that|also) )?(?:for|by|on|with){_GAP}{_A}", {"a": "adjust"}),
     (rf"{_A}(?:\s+(?!<)[\w'%-]+){{0,5}}?[\s,]+(?:(?:so|please|then|and)\s+)*(?:adjust|correct|control|account|allow)\s+(?:please\b|pls\b|for (?:that|this|it|them|these|those)\b(?! <))", {"a": "adjust"}),
+    (rf"{_A}\s+(?:adjusted|corrected|controlled)\s*(?:for\s*)?(?:too|as well|also|please|pls)?\s*(?:[.,;!?)]|$)", {"a": "adjust"}),
     (rf"\btak(?:ing|e)\s+(?:also\s+)?(?:account|care) of{_GAP}{_A}", {"a": "adjust"}),
     (rf"\b(?:once|when|after|with){_GAP}{_A}{_GAP}(?:(?:is|are|was|were|ha(?:s|ve) been) )?(?:also )?(?:accounted for|adjusted for|corrected for|controlled(?: for)?|allowed for|taken into account|(?:held|kept) (?:constant|fixed|equal))(?!{_GAP}<[cl])", {"a": "adjust"}),
     (rf"\b(?:for|per|by) (?:(?:each|every|an?|one|two|five|ten|\d+) )?(?:(?:more|extra|additional|further) )?(?:units?|points?) (?:more )?(?:of|in|higher|more){_GAP}{_X}", {"x": "cause"}),

@@ -44,6 +44,7 @@ from engine.planning.reading.terms import (
     whole_terms,
 )
 from engine.planning.tables.sheets import Data, Sheet, cases_and_controls, is_group
+from engine.text.names import name_parts
 from engine.text.tokens import Token, tokens
 
 _UNPAIRED = re.compile(
@@ -84,6 +85,18 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     for at in explained:
         reading.mark(at, at, "level", said)
     return reading
+
+
+_IN_A_FILE = re.compile(r"\b(?:in|from|of)\s+(?:the|my|our)\s+$", re.IGNORECASE)
+
+
+def _is_a_file(mention: ColumnMention, words: list[Token], question: str, data: Data) -> bool:
+    """Say whether a part of a column's name is what a file is called: `servings in the FFQ` of FFQ_2012.csv."""
+    word = words[mention.first]
+    if mention.width > 1 or mention.strength >= SURE_NAME:
+        return False
+    called = {part for name in data.called() for part in name_parts(name)}
+    return word.text in called and _IN_A_FILE.search(question[: word.start]) is not None
 
 
 _BOTH = re.compile(rf"{WITH_AND}(?:without\s+)?(?:the\s+|any\s+)?$", re.IGNORECASE)
@@ -267,6 +280,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not any(only_sounds(m, words[a : b + 1], a) for a, b in inside)]
         every = [m for m in every if not (is_statistic(m, words) or is_phrase(m, words) or only_when(m, words))]
         every = _in_other_words(every, words, question)
+        every = [m for m in every if not _is_a_file(m, words, question, data)]
         every = _with_and_without(every, words, question, sheet)
         found += every
     strongest = sorted(found, key=lambda m: -m.strength)

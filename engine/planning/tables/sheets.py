@@ -118,6 +118,8 @@ class Sheet:
     """The output of a step that the rows come from, where they are no file's."""
     rows: pd.DataFrame | None = None
     """The rows once they are read, see `frame`."""
+    files: tuple[str, ...] = ()
+    """What other files are called whose rows are in it."""
 
     @property
     def name(self) -> str:
@@ -187,7 +189,7 @@ class Data:
 
     def called(self) -> list[str]:
         """Return what a question may call the files as a whole, and their sheets."""
-        return [name for sheet in self.sheets for name in sheet.profile.called]
+        return [name for sheet in self.sheets for name in (*sheet.profile.called, *sheet.files)]
 
     def columns(self) -> list[ColumnProfile]:
         """Return the columns of all files, those of the first file first."""
