@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
 
+from engine.toolbox.tables.expressions import evaluate_expression
+
 
 def steps(plan):
     return {node.tool: node.params for node in plan.nodes}
@@ -254,3 +256,36 @@ def test_where_something_was_measured_is_not_what_is_asked(tmp_path):
     plan = the_planner().plan(question, written(tmp_path / "maze.csv", pd.DataFrame(rows))).plan
     assert "mixed_model" in steps(plan)
     assert not any(question.blocking for question in plan.open_questions)
+
+
+@pytest.fixture(scope="module")
+def crossover(tmp_path_factory):
+    draw = np.random.default_rng(14)
+    start = draw.normal(5, 0.3, 40).round(1)
+    table = pd.DataFrame({
+        "subj": [f"S{n:02d}" for n in range(1, 21) for _ in "12"], "period": [1, 2] * 20, "treat": ["A", "B", "B", "A"] * 10,
+        "gluc_0_mmol": start, "gluc_30": (start + draw.normal(3, 0.4, 40)).round(1),
+        "gluc_60": (start + draw.normal(2, 0.4, 40)).round(1), "gluc_120": (start + draw.normal(1, 0.3, 40)).round(1),
+    })  # fmt: skip
+    return written(tmp_path_factory.mktemp("crossover") / "crossover.csv", table)
+
+
+def test_the_incremental_area_under_a_course_in_columns(crossover):
+    plan = the_planner().plan(
+        "Crossover, A = placebo B = fibre. Does B lower the glucose incremental AUC 0-120 min (trapezoid, above the 0 min "
+        "value)? Take period into account pls.", crossover,
+    ).plan  # fmt: skip
+    found = steps(plan)
+    area = found["derive_column"]["expression"]
+    (row,) = pd.DataFrame({"gluc_0_mmol": [5.0], "gluc_30": [8.0], "gluc_60": [7.0], "gluc_120": [6.0]}).pipe(
+        lambda table: evaluate_expression(area, table)
+    )
+    # By hand: 30 (5 + 8) / 2 + 30 (8 + 7) / 2 + 60 (7 + 6) / 2 - 120 * 5
+    assert row == pytest.approx(195 + 225 + 390 - 600)
+    model = found["mixed_model"]
+    assert (model["fixed"], model["subject"], model["references"]) == (["treat", "period"], "subj", ["treat=A"])
+
+
+def test_the_auc_of_a_marker_is_no_area_of_columns(cohort):
+    plan = the_planner().plan("what is the AUC of vitD_nmolL for the event", cohort).plan
+    assert "derive_column" not in steps(plan)

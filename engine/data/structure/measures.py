@@ -36,6 +36,7 @@ def wide_measures(table: View) -> list[WideMeasure]:
             continue
         for stem, key, label, timed in _readings(col.name):
             families.setdefault(stem, []).append((key, label, col, timed))
+    _without_units(families)
     found: list[WideMeasure] = []
     used: set[str] = set()
     for stem, members in sorted(families.items(), key=lambda family: (-len(family[1]), family[0])):
@@ -50,6 +51,15 @@ def wide_measures(table: View) -> list[WideMeasure]:
             name=_common(stem), columns=[m[2].name for m in members], labels=[m[1] for m in members], ordered=not sides,
         ))  # fmt: skip
     return found
+
+
+def _without_units(families: dict[tuple[str, ...], list[tuple[Any, str, Col, bool]]]) -> None:
+    """Put the one column whose name has a unit to those that lack it: `gluc_0_mmol` beside `gluc_30`, `gluc_60`."""
+    for stem, members in [*families.items()]:
+        unit = tuple(tokens(unit_of(members[0][2].name)))
+        bare = stem[: -len(unit)] if unit and stem[-len(unit) :] == unit else ()
+        if len(members) == 1 and len(bare) > 1 and len(families.get(bare, ())) > 1:
+            families[bare] += families.pop(stem)
 
 
 def _common(stem: tuple[str, ...]) -> str:
@@ -113,11 +123,20 @@ def _one_measurement(members: list[tuple[Any, str, Col, bool]], *, sides: bool) 
         len(stem) < 2
         or len(cols) < 3
         or keys[0] > 1
-        or not (steps == steps[0]).all()
+        or not ((steps == steps[0]).all() or _minutes(keys))
         or all(c.size <= 11 for c in cols)
     ):
         return False
     return _typical_correlation(cols) >= 0.3
+
+
+def _minutes(keys: list[float]) -> bool:
+    """Say whether numbers run like minutes after a start: 0, 30, 60, 120."""
+    least = min(b - a for a, b in pairwise(keys))
+    return keys[0] == 0 and least >= _LEAST_MINUTES and all(key % least == 0 for key in keys)
+
+
+_LEAST_MINUTES = 5
 
 
 def _same_range(cols: list[Col], *, overlap: bool) -> bool:

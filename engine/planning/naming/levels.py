@@ -161,7 +161,7 @@ def _letters(words: Sequence[Token], column: ColumnProfile, level: str, text: st
         and same_meaning(w.text, level.strip().lower())
         and "-" not in text[w.end : w.end + 1]  # `non-inferior`
     ]
-    written = rf"\b(?:of|in|for|and|or|vs\.?|versus|against|than|only|type|group)\s+(?P<l>{re.escape(level.strip())})(?![\w'-])"
+    written = rf"\b(?:of|in|for|and|or|vs\.?|versus|against|than|only|type|group|does|did|is|was|will|can)\s+(?P<l>{re.escape(level.strip())})(?![\w'-])"
     if not level.strip().isupper() or level.strip() in "AI":  # no article ends a phrase: `heavier than those on a.`
         written = rf"\b(?:of|in|for|vs\.?|versus|against|than|with|on|to|from|type|group)\s+(?P<l>{re.escape(level.strip())})(?=\s*(?:[,.;:?!)]|$)|\s+(?:and|or|vs|versus|against)\b)"
     starts = {match.start("l") for match in re.finditer(written, text)}  # `the fresh weight of S`
