@@ -12,9 +12,9 @@ from itertools import combinations
 
 from engine.domain.plan import Span, texts_of
 from engine.domain.profile import ColumnProfile, Profile, WideMeasure
-from engine.text.commonness import technicality
 from engine.text.letters import plain
 from engine.text.names import name_parts
+from engine.text.stopwords import technicality
 
 MOST_WORDS = 5
 """A legend's name of a column that is longer than this is an explanation."""

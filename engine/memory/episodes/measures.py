@@ -17,7 +17,7 @@ from engine.memory.episodes.index import EpisodeIndex
 from engine.memory.episodes.reading import DOMAIN, ENTITY, TOOL, Question, spelling
 from engine.search.index import Query, ScoreWeights
 from engine.search.vectors import best, dots
-from engine.text.commonness import technicality
+from engine.text.stopwords import technicality
 
 MOST_CANDIDATES = 50
 _ROUGH = ScoreWeights(words=1.0, vector=1.0, names={ENTITY: 0.5, TOOL: 0.3, DOMAIN: 0.2})

@@ -9,10 +9,9 @@ from engine.planning.naming.german import names_in
 from engine.planning.naming.lexicon import is_term
 from engine.planning.naming.rewording import Reworded, put_in
 from engine.planning.tables.sheets import Data
-from engine.text.commonness import everyday
 from engine.text.slips import is_english, misspelt, slips
 from engine.text.stems import stem
-from engine.text.stopwords import STOP
+from engine.text.stopwords import STOP, everyday
 from engine.text.tokens import Token, tokens
 
 SLIP = 6

@@ -13,8 +13,8 @@ from engine.errors import UserError
 from engine.knowledge.linking.linker import UNKNOWN_ID
 from engine.knowledge.service import KnowledgeBase
 from engine.strategies.tournament.bridges.patterns import CELL, DISEASE, DRUG, GENE, PATHWAY, SYMPTOM, TERM, between
-from engine.text.commonness import technicality
 from engine.text.prose import quoted
+from engine.text.stopwords import technicality
 
 LEAST_LINK = 0.5
 """How surely words must name an entity."""
