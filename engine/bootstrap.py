@@ -24,7 +24,7 @@ from engine.asking.suggestions import Suggestions
 from engine.discovery.tree.space import Spent
 from engine.domain.discovery.hypotheses import Aims, Bounds
 from engine.domain.profile import Profile
-from engine.domain.run_view import RunView
+from engine.domain.report import RunView
 from engine.errors import ModelUnavailable, StorageError
 from engine.knowledge.graph import kernels
 from engine.knowledge.service import KnowledgeBase, open_knowledge

@@ -20,8 +20,8 @@ from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Dataset, OpenQuestion, TaskDag, TaskNode
+from engine.domain.report import RunView
 from engine.domain.results import Artifact, Issue, NodeResult, Route, RunRecord, Verdict
-from engine.domain.run_view import RunView
 from engine.domain.toolspec import Citation
 from engine.errors import NotFoundError
 from engine.steps.synthesizer import synthesize

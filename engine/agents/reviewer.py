@@ -14,8 +14,7 @@ from engine.agents.describe import files_text
 from engine.agents.prompt_files import load_prompt
 from engine.domain.base import Value
 from engine.domain.plan import TaskDag
-from engine.domain.report import Doubt, InWords, Report
-from engine.domain.run_view import RunView
+from engine.domain.report import Doubt, InWords, Report, RunView
 from engine.toolbox.registry import ToolRegistry
 from engine.toolbox.written import WRITTEN
 

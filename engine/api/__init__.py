@@ -27,8 +27,8 @@ from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EdgeType, Neighbourhood, NodeType
 from engine.domain.plan import TaskDag, WayOn
 from engine.domain.profile import Profile
+from engine.domain.report import Conversation, RunView
 from engine.domain.results import Route, RunRecord
-from engine.domain.run_view import Conversation, RunView
 from engine.errors import (
     DataError,
     EngineError,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.api.runs import RunCalls
+from engine.domain.report import Conversation
 from engine.domain.results import RunRecord
-from engine.domain.run_view import Conversation
 from engine.errors import NotFoundError
 
 LONGEST_TITLE = 200

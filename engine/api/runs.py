@@ -9,8 +9,8 @@ from engine.api.calls import Calls, passed_on
 from engine.api.without_workspace import profile_paths
 from engine.domain.events import EngineEvent
 from engine.domain.plan import TaskDag
+from engine.domain.report import RunView
 from engine.domain.results import Artifact, RunRecord
-from engine.domain.run_view import RunView
 from engine.errors import DataError
 from engine.orchestrator import Orchestrator
 from engine.ports.artifacts import ArtifactStore

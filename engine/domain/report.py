@@ -1,4 +1,4 @@
-"""The report: sections made of findings, with everything a reader needs to doubt it properly."""
+"""The report: sections made of findings, with all a reader needs to doubt it properly; and the run it tells of."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from typing import Literal
 
 from engine.domain.base import Value
 from engine.domain.discovery.search_tree import SearchTree
+from engine.domain.encoding.sealing import SealHead
 from engine.domain.findings import Finding
 from engine.domain.knowledge import ClaimCheck
-from engine.domain.results import Artifact
+from engine.domain.plan import TaskDag
+from engine.domain.profile import Profile
+from engine.domain.results import Artifact, NodeResult, Route, RunRecord
 from engine.domain.toolspec import Citation
 
 
@@ -139,3 +142,33 @@ class Report(Value):
     """What was searched for this answer, each tree in short."""
     spoken: str = ""
     """The answer to be said aloud, at most 60 words; empty in reports of earlier versions."""
+
+
+class Conversation(Value):
+    """Questions that followed each other."""
+
+    id: str
+    title: str
+    """What a person called it, else its first question."""
+    named: bool = False
+    """True when a person gave it its name."""
+    runs: list[RunRecord]
+    """Its turns, oldest first; never empty."""
+
+
+class RunView(Value):
+    """A run with its route, newest plan, results, profiles of its data and report (as far as they exist)."""
+
+    record: RunRecord
+    route: Route | None = None
+    plan: TaskDag | None = None
+    plan_versions: list[int] = []
+    results: dict[str, NodeResult] = {}
+    """Node id -> result; nodes that have not run are absent."""
+    profiles: list[Profile] = []
+    report: Report | None = None
+    warnings: list[str] = []
+    sandbox: dict[str, str] = {}
+    """What isolated the steps: kind and a sentence on each thing it does not isolate."""
+    seal: SealHead | None = None
+    """The newest seal of the stored run."""

@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from engine.domain.plan import TaskDag
+from engine.domain.report import RunView
 from engine.domain.results import Artifact
-from engine.domain.run_view import RunView
 
 ARTIFACTS = "artifacts"
 DATA = "data"

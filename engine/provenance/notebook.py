@@ -24,8 +24,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from engine.domain.encoding.escaping import in_markdown as _e
 from engine.domain.plan import DATA_PREFIX, TaskNode
+from engine.domain.report import RunView
 from engine.domain.results import DONE, Artifact, NodeResult
-from engine.domain.run_view import RunView
 from engine.errors import EngineError
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance import notebook_cells

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 
 from engine.domain.encoding.hashing import sha256_value
 from engine.domain.plan import DATA_PREFIX, TaskNode
+from engine.domain.report import RunView
 from engine.domain.results import NodeResult
-from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
 from engine.provenance.files import FORMAT, code_file, data_files, for_others
 from engine.settings import local_account

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.domain.plan import DATA_PREFIX, TaskNode
+from engine.domain.report import RunView
 from engine.domain.results import NodeResult
-from engine.domain.run_view import RunView
 from engine.errors import EngineError
 from engine.ports.artifacts import ArtifactStore
 from engine.toolbox.registry import ToolRegistry

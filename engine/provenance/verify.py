@@ -17,7 +17,7 @@ from engine.domain.base import Value
 from engine.domain.encoding.hashing import sha256_value
 from engine.domain.encoding.sealing import StoredRun, alterations, written_before_seals
 from engine.domain.findings import Finding
-from engine.domain.run_view import RunView
+from engine.domain.report import RunView
 from engine.errors import EngineError, NotFoundError
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance.consistency import inconsistencies

@@ -12,9 +12,8 @@ from typing import Any
 from engine.data.structure.problems import REPEATED
 from engine.domain.findings import Finding
 from engine.domain.plan import TaskNode, listed
-from engine.domain.report import Answer, Report, ShownTable
+from engine.domain.report import Answer, Report, RunView, ShownTable
 from engine.domain.results import Artifact, NodeResult
-from engine.domain.run_view import RunView
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError
 from engine.planning.telling.kept import kept_rows, led_by

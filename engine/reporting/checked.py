@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from engine.domain.findings import Finding, Grounding
 from engine.domain.plan import DATA_PREFIX
-from engine.domain.report import Report
+from engine.domain.report import Report, RunView
 from engine.domain.results import Artifact
-from engine.domain.run_view import RunView
 from engine.errors import EngineError
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.status import done_nodes, planned

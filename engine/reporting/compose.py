@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 
 from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskNode
-from engine.domain.report import Answer, Report, ReportFigure
+from engine.domain.report import Answer, Report, ReportFigure, RunView
 from engine.domain.results import Artifact, NodeResult
-from engine.domain.run_view import RunView
 from engine.reporting.answers import all_answered, answer_of, answering, caveats, is_table
 from engine.reporting.called import as_called
 from engine.reporting.checked import of_steps

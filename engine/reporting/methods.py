@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.domain.plan import DATA_PREFIX, TaskNode
-from engine.domain.report import MethodStep
+from engine.domain.report import MethodStep, RunView
 from engine.domain.results import DONE, NodeResult
-from engine.domain.run_view import RunView
 from engine.domain.toolspec import Citation, ParamSpec, ToolSpec
 from engine.reporting.numbers import format_number
 from engine.reporting.software import PAPERS

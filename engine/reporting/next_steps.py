@@ -12,8 +12,8 @@ from typing import Any
 
 from engine.domain.findings import Finding
 from engine.domain.plan import TaskNode
+from engine.domain.report import RunView
 from engine.domain.results import DONE, NodeResult
-from engine.domain.run_view import RunView
 from engine.domain.toolspec import NextStep
 from engine.reporting.methods import effective_params, spec_of, value_text
 from engine.reporting.status import done_nodes, planned

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from engine.domain.datatypes import DataType
 from engine.domain.plan import LEFT_ASIDE, TaskNode
+from engine.domain.report import RunView
 from engine.domain.results import DONE, NodeResult
-from engine.domain.run_view import RunView
 from engine.text.prose import full_stop
 
 

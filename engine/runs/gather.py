@@ -8,9 +8,8 @@ from typing import TypeVar
 
 from engine.domain.encoding.hashing import sha256_bytes
 from engine.domain.profile import Profile
-from engine.domain.report import Report
+from engine.domain.report import Report, RunView
 from engine.domain.results import RunRecord
-from engine.domain.run_view import RunView
 from engine.errors import IntegrityError
 from engine.ports.artifacts import ArtifactStore
 from engine.ports.runs import RunStore

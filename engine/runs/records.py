@@ -12,9 +12,8 @@ from typing import Any, TypedDict, Unpack
 from engine.domain.encoding.plain_json import json_text
 from engine.domain.events import EngineEvent, ReportReady
 from engine.domain.profile import Profile
-from engine.domain.report import Report
+from engine.domain.report import Report, RunView
 from engine.domain.results import Route, RunRecord, RunStatus
-from engine.domain.run_view import RunView
 from engine.errors import NotFoundError
 from engine.ports.artifacts import ArtifactStore
 from engine.ports.runs import RunStore

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from engine.domain.discovery.search_tree import SearchTree
 from engine.domain.events import ClaimChecked, RunFinished, WarningRaised
-from engine.domain.report import Report
+from engine.domain.report import Report, RunView
 from engine.domain.results import RunRecord, RunStatus, Usage
-from engine.domain.run_view import RunView
 from engine.errors import StorageError
 from engine.knowledge.grounding.checker import ClaimChecker
 from engine.runs.records import RunRecords

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from engine.domain.findings import Finding
 from engine.domain.knowledge import Claim, ClaimCheck
-from engine.domain.report import Report
-from engine.domain.run_view import RunView
+from engine.domain.report import Report, RunView
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.checked import NOT_CHECKED, Reread, of_findings, reread
 

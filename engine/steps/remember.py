@@ -11,8 +11,8 @@ from engine.domain.events import EngineEvent, NodeRetried, PlanEdited, TalkShort
 from engine.domain.knowledge import Node, NodeType
 from engine.domain.memory import Episode
 from engine.domain.plan import TaskDag
+from engine.domain.report import RunView
 from engine.domain.results import RunRecord
-from engine.domain.run_view import RunView
 from engine.errors import EngineError, NotFoundError
 from engine.knowledge.entities import Entities
 from engine.knowledge.learning import learn_run

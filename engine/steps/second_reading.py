@@ -13,8 +13,7 @@ from typing import TypeVar
 from engine.agents.reviewer import Reviewed, RunReviewer
 from engine.agents.writer import AnswerWriter
 from engine.domain.events import ReportRevised, WarningRaised
-from engine.domain.report import InWords, Report
-from engine.domain.run_view import RunView
+from engine.domain.report import InWords, Report, RunView
 from engine.errors import ModelUnavailable
 from engine.runs.records import RunRecords
 

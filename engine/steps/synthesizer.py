@@ -6,8 +6,7 @@ number is a finding as the tool wrote it, so nothing can be claimed here that no
 
 from __future__ import annotations
 
-from engine.domain.report import Report
-from engine.domain.run_view import RunView
+from engine.domain.report import Report, RunView
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.answers import with_tables
 from engine.reporting.compose import compose

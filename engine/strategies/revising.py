@@ -16,9 +16,8 @@ from engine.asking.edits import changes_between
 from engine.asking.plan_desk import PlanDesk
 from engine.domain.events import PlanEdited, PlanRevised, WarningRaised
 from engine.domain.plan import TaskDag
-from engine.domain.report import Doubt, Report
+from engine.domain.report import Doubt, Report, RunView
 from engine.domain.results import DONE, NodeResult, RunRecord
-from engine.domain.run_view import RunView
 from engine.errors import ModelUnavailable, PlanError
 from engine.strategies.revised_plan import beside, new_steps
 

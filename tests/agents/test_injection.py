@@ -19,9 +19,8 @@ from engine.agents.writer import AnswerWriter
 from engine.data.profiler import profile_file
 from engine.domain.findings import Finding
 from engine.domain.plan import TaskDag, TaskNode
-from engine.domain.report import Report
+from engine.domain.report import Report, RunView
 from engine.domain.results import NodeResult, RunRecord
-from engine.domain.run_view import RunView
 from engine.errors import ModelUnavailable
 from engine.planning.planner import Planner
 from engine.toolbox.registry import builtin_tools

@@ -15,9 +15,8 @@ from engine.data.profiler import profile_file
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding
 from engine.domain.plan import TaskDag, TaskNode
-from engine.domain.report import Answer, Report
+from engine.domain.report import Answer, Report, RunView
 from engine.domain.results import NodeResult, RunRecord
-from engine.domain.run_view import RunView
 from engine.domain.toolspec import Repair
 from engine.steps.second_reading import SecondReading
 from engine.toolbox.registry import builtin_tools

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from engine.domain.datatypes import DataType
+from engine.domain.report import RunView
 from engine.domain.results import Artifact, NodeResult, RunRecord
-from engine.domain.run_view import RunView
 from engine.domain.toolspec import OutputSpec, ParamSpec, Points, ToolSpec
 from engine.toolbox.registry import builtin_tools
 from pages.parts import charts as _charts

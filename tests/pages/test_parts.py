@@ -8,8 +8,8 @@ import pytest
 from engine.domain.datatypes import DataType
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import Chosen, Dataset, TaskDag, TaskNode
+from engine.domain.report import RunView
 from engine.domain.results import NodeResult, RunRecord
-from engine.domain.run_view import RunView
 from engine.domain.toolspec import ParamSpec
 from pages.parts.drawing import levels_of
 from pages.parts.tables import number_columns, rows_shown_by

@@ -12,8 +12,8 @@ from pypdf import PdfReader
 from reporting_run import FolderStore, small_registry, with_failure
 
 from engine.api.documents import read_plan
+from engine.domain.report import RunView
 from engine.domain.results import RunRecord
-from engine.domain.run_view import RunView
 from engine.errors import UserError
 from engine.provenance.recorder import provenance
 from engine.provenance.verify import hash_file, verify_path

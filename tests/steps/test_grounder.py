@@ -9,9 +9,8 @@ from reporting_run import FolderStore, small_registry
 
 from engine.domain.findings import Assertion, Finding, FindingValue
 from engine.domain.knowledge import Edge, EdgeType, Node, NodeType
-from engine.domain.report import Report
+from engine.domain.report import Report, RunView
 from engine.domain.results import Artifact, NodeResult, RunRecord, Verdict
-from engine.domain.run_view import RunView
 from engine.knowledge.graph.twin import GraphTwin
 from engine.knowledge.grounding.findings import check_findings
 from engine.knowledge.lookup import EntityLookup

@@ -8,8 +8,8 @@ from reporting_run import small_registry, with_failure
 from engine.domain.findings import Finding, FindingValue
 from engine.domain.plan import OpenQuestion, TaskNode
 from engine.domain.profile import Profile
+from engine.domain.report import RunView
 from engine.domain.results import Issue, NodeResult, RunRecord, Verdict
-from engine.domain.run_view import RunView
 from engine.reporting.compose import deduplicate, title_of
 from engine.reporting.next_steps import next_steps
 from engine.reporting.status import headline, status_lines

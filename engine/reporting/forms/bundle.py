@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from engine.domain.encoding.escaping import in_markdown
-from engine.domain.run_view import RunView
+from engine.domain.report import RunView
 from engine.errors import EngineError, StorageError, UserError
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance.files import DATA, FORMAT, PROVENANCE, artifact_files, code_file, data_files, for_others

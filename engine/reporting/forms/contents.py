@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.domain.findings import Finding
-from engine.domain.report import Report
+from engine.domain.report import Report, RunView
 from engine.domain.results import Artifact
-from engine.domain.run_view import RunView
 from engine.errors import EngineError
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance.scripts import recorded_script, split_script

@@ -10,9 +10,8 @@ import base64
 
 from engine.domain.encoding.escaping import in_html as _e
 from engine.domain.findings import Finding
-from engine.domain.report import Answer, MethodStep, ReportFigure, ShownTable
+from engine.domain.report import Answer, MethodStep, ReportFigure, RunView, ShownTable
 from engine.domain.results import Artifact
-from engine.domain.run_view import RunView
 from engine.domain.toolspec import Citation
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance.files import file_name

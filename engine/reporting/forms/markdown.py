@@ -9,8 +9,7 @@ import re
 
 from engine.domain.encoding.escaping import in_markdown as _e
 from engine.domain.findings import Finding
-from engine.domain.report import Report
-from engine.domain.run_view import RunView
+from engine.domain.report import Report, RunView
 from engine.provenance.files import artifact_files
 from engine.provenance.recorder import maker
 from engine.reporting.checked import TAGS, checked_lines, searched_lines

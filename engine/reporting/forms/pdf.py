@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from engine.domain.encoding.escaping import in_html as _e
 from engine.domain.encoding.escaping import visible
 from engine.domain.findings import Finding
-from engine.domain.report import ReportFigure, ShownTable
-from engine.domain.run_view import RunView
+from engine.domain.report import ReportFigure, RunView, ShownTable
 from engine.ports.artifacts import ArtifactStore
 from engine.provenance.files import file_name
 from engine.provenance.recorder import maker

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.domain.plan import TaskNode
+from engine.domain.report import RunView
 from engine.domain.results import NodeResult
-from engine.domain.run_view import RunView
 from engine.provenance.recorder import plain
 from engine.reporting.checked import checked_lines
 from engine.reporting.compose import deduplicate, report_of

@@ -15,7 +15,7 @@ from pathlib import Path
 from engine.domain.discovery.hypotheses import Prediction
 from engine.domain.findings import Finding
 from engine.domain.plan import TaskDag
-from engine.domain.run_view import RunView
+from engine.domain.report import RunView
 from engine.errors import UserError
 from engine.reporting.answers import answer_of, answering
 from engine.strategies.tournament.roles import ItemFailed
