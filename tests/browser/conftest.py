@@ -69,13 +69,13 @@ class Profiles:
         self.browser = browser
         self.empty: list = []
 
-    def take(self, scheme: str = "light", *, new: bool = False):
-        """Return a page without an address, of a profile that nobody used before where one must be `new`."""
-        if new or not self.empty:
+    def take(self, scheme: str = "light"):
+        """Return a page without an address."""
+        if self.empty:
+            page = self.empty.pop()
+        else:
             page = self.browser.new_context().new_page()
             page.context.set_default_timeout(SLOW)
-        else:
-            page = self.empty.pop()
         page.set_viewport_size({"width": 1280, "height": 800})
         page.emulate_media(color_scheme=scheme)
         return page
@@ -97,17 +97,18 @@ def profiles(chromium):
 def open_page(profiles, request) -> Callable:
     """Return a function that opens an address in a page of an empty browser profile of 1280x800.
 
-    Who opens `about:blank` listens to what the page will do, and gets a profile that is thrown away at the end.
+    `heard` are listeners by the event of the page that they hear; they hear it from before the address is opened.
     """
     pages, failures = [], []
 
     def failed(error) -> None:
         failures.append(str(error))
 
-    def open_address(address: str, *, scheme: str = "light"):
-        page = profiles.take(scheme, new=address == "about:blank")
-        pages.append((page, address))
-        page.on("pageerror", failed)
+    def open_address(address: str, *, scheme: str = "light", heard: dict[str, Callable] | None = None):
+        page, listeners = profiles.take(scheme), {"pageerror": failed, **(heard or {})}
+        pages.append((page, listeners))
+        for event, listener in listeners.items():
+            page.on(event, listener)
         page.goto(address)
         return page
 
@@ -117,9 +118,10 @@ def open_page(profiles, request) -> Callable:
     for page, _ in pages:
         if broken:
             print(f"==== on the screen at {page.url} ====\n{page.locator('body').inner_text(timeout=5000)}")
-    for page, address in pages:
-        page.remove_listener("pageerror", failed)
-        if broken or found or address == "about:blank":
+    for page, listeners in pages:
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
+        if broken or found:
             page.context.close()
         else:
             profiles.give_back(page)

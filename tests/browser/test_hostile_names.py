@@ -34,11 +34,14 @@ def watched(open_page):
     pages, asked = [], []
 
     def opened(address: str, then: str = "") -> Page:
-        page = open_page("about:blank")
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("dialog", lambda dialog: (asked.append(f"http://dialog/{dialog.message}"), dialog.dismiss()))
-        page.context.on("page", lambda other: asked.append(f"http://window/{other.url}"))
-        page.goto(address)
+        page = open_page(
+            address,
+            heard={
+                "request": lambda request: asked.append(request.url),
+                "dialog": lambda dialog: (asked.append(f"http://dialog/{dialog.message}"), dialog.dismiss()),
+                "popup": lambda other: asked.append(f"http://window/{other.url}"),
+            },
+        )
         if then:
             ready(page, then)
         pages.append((page, address))
