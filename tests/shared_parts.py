@@ -15,6 +15,7 @@ from streamlit.components.v2 import manifest_scanner
 from engine import bootstrap
 from engine.adapters.process_profiler import ProcessProfiler
 from engine.adapters.process_sandbox import ProcessSandbox
+from engine.api import without_workspace
 from engine.knowledge.recognising import Recognising, _names_of
 from engine.knowledge.service import KnowledgeBase
 from engine.ports.sandbox import Sandbox
@@ -84,6 +85,8 @@ class SharedIndex(KeptIndex):
 def one_of_each(folder: Path) -> Iterator[None]:
     """Give every engine that is opened meanwhile the same profiler and, by its name, the same embedder.
 
+    What looks at files without a workspace gets that profiler, too.
+
     What is made of the same tools, and of the same names of entities, is made once, not for each workspace. Streamlit
     looks once, not for each page, which of the installed packages bring components: half of what a page of a test took.
 
@@ -112,7 +115,8 @@ def one_of_each(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bootstrap, "open_knowledge", with_known_names)
         patch.setattr(bootstrap, "ToolFinder", with_known_tools)
-        patch.setattr(bootstrap, "make_profiler", lambda: profiler)
+        for opening in (bootstrap, without_workspace):
+            patch.setattr(opening, "make_profiler", lambda: profiler)
         patch.setattr(bootstrap, "make_sandbox", make_sandbox)
         patch.setattr(bootstrap, "PRELOAD", IMPORTED)
         patch.setattr(bootstrap, "PRELOAD_SINGLE_CELL", ())
