@@ -94,27 +94,35 @@ class Scanty(Simulated):
         return Drafted(hypothesis=idea(f"Gene G{seed} changes {how} and is worth 0.5", "evolved"), calls=1)
 
 
+SCANTY_BOUNDS = Bounds(hypotheses=9, iterations=2, evolve=3, concurrency=1, stop_at=1.0, matches_each=1)
+
+
+def scanty(calls: Sequence[str] = (), kill_at: int = 0) -> tuple[Scanty, Any]:
+    roles = Scanty(calls=list(calls), kill_at=kill_at)
+    other = Scanty(calls=roles.calls, kill_at=kill_at, method="literature")
+    return roles, cast_of(roles, makers=[roles, other])
+
+
+@pytest.fixture(scope="module")
+def whole() -> list[str]:
+    """Return the calls of a tournament of scanty makers that nobody stops."""
+    roles, cast = scanty()
+    played(cast, SCANTY_BOUNDS)
+    assert any(call.startswith("make literature 2") for call in roles.calls)
+    return roles.calls
+
+
 @pytest.mark.parametrize("draw", range(12))
-def test_later_passes_and_rewritings_are_asked_as_without_a_kill(draw: int) -> None:
-    bounds = Bounds(hypotheses=9, iterations=2, evolve=3, concurrency=1, stop_at=1.0, matches_each=1)
-
-    def scanty(calls: Sequence[str] = (), kill_at: int = 0) -> tuple[Scanty, Any]:
-        roles = Scanty(calls=list(calls), kill_at=kill_at)
-        other = Scanty(calls=roles.calls, kill_at=kill_at, method="literature")
-        return roles, cast_of(roles, makers=[roles, other])
-
-    whole, cast = scanty()
-    played(cast, bounds)
-    assert any(call.startswith("make literature 2") for call in whole.calls)
+def test_later_passes_and_rewritings_are_asked_as_without_a_kill(draw: int, whole: list[str]) -> None:
     store, calls, random_ = HypothesesTwin(), list[str](), random.Random(draw)
-    for kill_at in sorted(random_.sample(range(1, len(whole.calls)), 3)):
+    for kill_at in sorted(random_.sample(range(1, len(whole)), 3)):
         roles, cast = scanty(calls, kill_at)
         with pytest.raises(Killed):
-            played(cast, bounds, store=store)
+            played(cast, SCANTY_BOUNDS, store=store)
         calls = roles.calls
     roles, cast = scanty(calls)
-    played(cast, bounds, store=store)
-    assert roles.calls == whole.calls
+    played(cast, SCANTY_BOUNDS, store=store)
+    assert roles.calls == whole
 
 
 GOAL = Aims(goal="find drugs for psoriasis", seeds=["Aspirin could perhaps also help in psoriasis."])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tournament_room import AIMS, Killed, Simulated, cast_of, idea, played, table_of, worth
@@ -64,11 +65,17 @@ def test_what_the_runs_of_tests_asked_is_counted_too() -> None:
     assert table.ledger.state.calls == 81
 
 
-@pytest.mark.parametrize("kill_at", [1, 3, 7, 8, 9, 13, 20, 28, 30, 33, 40])
-def test_a_kill_at_any_call_repeats_none_and_changes_nothing(kill_at: int, tmp_path: Path) -> None:
-    """The process dies between two calls; what is played on is what would have been played without it."""
+@pytest.fixture(scope="module")
+def unkilled() -> tuple[list[str], Any]:
+    """Return the calls of a small tournament that nobody stops, and what it left."""
     whole = Simulated()
-    expected = complete(played(cast_of(whole), SMALL).ledger.view())
+    return whole.calls, complete(played(cast_of(whole), SMALL).ledger.view())
+
+
+@pytest.mark.parametrize("kill_at", [1, 3, 7, 8, 9, 13, 20, 28, 30, 33, 40])
+def test_a_kill_at_any_call_repeats_none_and_changes_nothing(kill_at: int, unkilled: Any, tmp_path: Path) -> None:
+    """The process dies between two calls; what is played on is what would have been played without it."""
+    calls, expected = unkilled
     database = Database(tmp_path / "b.duckdb")
     first = Simulated(kill_at=kill_at)
     with pytest.raises(Killed):
@@ -81,7 +88,7 @@ def test_a_kill_at_any_call_repeats_none_and_changes_nothing(kill_at: int, tmp_p
     play(table)
     view = complete(table.ledger.view())
     assert len(set(second.calls)) == len(second.calls) == view.tournament.calls
-    assert second.calls == whole.calls
+    assert second.calls == calls
     assert view.standings == expected.standings
     assert [(m.number, m.first, m.second, m.score) for m in view.matches] == [
         (m.number, m.first, m.second, m.score) for m in expected.matches
