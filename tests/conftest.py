@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from growth_data import write_growth
 from hypothesis import HealthCheck, settings
 from platformdirs import user_cache_path
 
@@ -22,6 +21,10 @@ settings.register_profile(
     "judging", settings.get_profile("searching"), derandomize=True, database=None, print_blob=True, max_examples=40
 )
 settings.load_profile("judging" if os.environ.get("CI") else "searching")
+
+# Matrices of tests are small: with a thread for each processor these wait for one another, computing all the while (17 s
+# for what takes 1). Read when numpy is imported.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 # What was compiled for all steps when the tests were set up (`engine.adapters.warm_up`) serves tools that are called here,
 # too; otherwise each process of tests compiles it again, for a minute. Read when numba is imported.
@@ -99,6 +102,8 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def growth_csv(tmp_path: Path) -> Path:
     """Two treatments of 20 plants each; growth is 1.5 larger in the treated by construction (seed 5)."""
+    from growth_data import write_growth
+
     return write_growth(tmp_path / "growth.csv")
 
 

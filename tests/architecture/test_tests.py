@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from threadpoolctl import threadpool_info
+
 ROOT = Path(__file__).resolve().parents[2]
 MOST_PATCHES = 2.0
 """In 100 functions of tests, however many cases each has. Variables of the environment and folders are no patches."""
@@ -68,3 +70,9 @@ def test_garbage_is_looked_for_in_tests_but_not_among_what_was_collected() -> No
     assert gc.isenabled()
     assert gc.get_freeze_count() > 10_000
     assert gc.get_threshold()[0] == 20_000
+
+
+def test_matrices_of_tests_are_computed_by_one_thread() -> None:
+    import numpy.linalg  # noqa: F401 - the library is looked for among those that are loaded
+
+    assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {1}
