@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
 from threadpoolctl import threadpool_info
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,3 +77,8 @@ def test_matrices_of_tests_are_computed_by_one_thread() -> None:
     import numpy.linalg  # noqa: F401 - the library is looked for among those that are loaded
 
     assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {1}
+
+
+def test_tests_are_run_in_the_order_of_their_files(request: pytest.FixtureRequest) -> None:
+    files = [item.path for item in request.session.items]
+    assert files == sorted(files)
