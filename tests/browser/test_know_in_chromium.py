@@ -91,6 +91,7 @@ def test_the_drawing_and_its_table_fit_the_window(open_page, know_address):
         page.wait_for_function("document.documentElement.scrollWidth <= 1280")
 
 
+@pytest.mark.slow
 def test_a_pasted_paragraph_is_checked(open_page, know_address):
     page = open_page(f"{know_address}/knowledge_graph")
     ready(page, "Knowledge Graph")
@@ -102,6 +103,7 @@ def test_a_pasted_paragraph_is_checked(open_page, know_address):
         expect(score).to_contain_text(outcome)
 
 
+@pytest.mark.slow
 def test_why_an_episode_was_recalled_is_on_the_screen(open_page, know_address):
     page = open_page(f"{know_address}/memory")
     ready(page, "Memory")
@@ -179,6 +181,7 @@ def test_where_one_is_survives_tabs_refresh_other_pages_and_back(open_page, know
     expect(drugs).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.slow
 def test_back_from_an_entity_is_the_start(open_page, know_address):
     page = open_page(f"{know_address}/knowledge_graph")
     ready(page, "Knowledge Graph")

@@ -151,6 +151,7 @@ def test_report_and_bundle_are_saved(open_page, survival_run):
         assert Path(waiting.value.path()).read_bytes().startswith(start)
 
 
+@pytest.mark.slow
 def test_verify_says_as_recorded(open_page, app_address, survival_run):
     page = open_page(f"{app_address}/provenance?run={run_of(survival_run)}")
     ready(page, "Provenance")
@@ -206,10 +207,16 @@ def test_second_tab_finds_the_running_run_and_stop_ends_it(open_page, app_addres
 # ==== look ====
 
 
-DARK = [("", "dark"), *(pytest.param(place, "dark", marks=pytest.mark.slow) for place in ("plan_run", "provenance"))]
+FURTHER = [("plan_run", "dark"), ("provenance", "light"), ("provenance", "dark")]
+LOOKS = [
+    ("", "light"),
+    ("", "dark"),
+    ("plan_run", "light"),
+    *(pytest.param(*f, marks=pytest.mark.slow) for f in FURTHER),
+]
 
 
-@pytest.mark.parametrize(("place", "scheme"), [("", "light"), ("plan_run", "light"), ("provenance", "light"), *DARK])
+@pytest.mark.parametrize(("place", "scheme"), LOOKS)
 def test_both_themes_fit_the_window(open_page, app_address, survival_run, scheme, place):
     page = open_page(f"{app_address}/{place}?run={run_of(survival_run)}", scheme=scheme)
     ready(page, {"": "Ask", "plan_run": "Plan & Run", "provenance": "Provenance"}[place])
