@@ -116,7 +116,7 @@ database.close()
 """
 
 
-@pytest.mark.parametrize(("pause", "parallel"), [(0.0, 1), (0.03, 8)])
+@pytest.mark.parametrize(("pause", "parallel"), [pytest.param(0.0, 1, marks=pytest.mark.slow), (0.03, 8)])
 def test_killed_at_random_moments_it_looks_at_no_end_twice(tmp_path, pause, parallel):
     """A look that the kill cut short before its value was stored is the one that was under way: at most one a kill.
 

@@ -58,7 +58,7 @@ def main(folder: Path, kill_at: int) -> None:
     played(cast_of(Logged(folder / "calls", kill_at)), BOUNDS, store=store)
 
 
-@pytest.mark.parametrize("kills", [(2, 9, 17), (6, 26)])
+@pytest.mark.parametrize("kills", [(2, 9, 17), pytest.param((6, 26), marks=pytest.mark.slow)])
 def test_no_call_is_repeated_and_the_standings_are_the_same(kills: tuple[int, ...], tmp_path: Path) -> None:
     whole = Simulated()
     expected = complete(played(cast_of(whole), BOUNDS).ledger.view())
