@@ -40,7 +40,7 @@ ASK = ["ask", "--yes", "--quiet"]
 @pytest.mark.parametrize(
     ("command", "times"),
     [
-        pytest.param(["plan"], 1, id="plan"),
+        pytest.param(["plan"], 1, id="plan", marks=pytest.mark.slow),
         pytest.param(["plan"], TIMES, id="plan again", marks=pytest.mark.slow),
         pytest.param(ASK, 1, id="ask"),
         pytest.param(ASK, TIMES, id="ask again", marks=pytest.mark.slow),

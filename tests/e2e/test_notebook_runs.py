@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pandas as pd
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 from reporting_run import FolderStore, dataset, execute, small_plan, small_registry
@@ -82,6 +83,7 @@ def test_notebook_on_other_data_says_so(tmp_path):
     assert "The data differ from those of the recorded analysis: growth.csv" in printed["compare"]
 
 
+@pytest.mark.slow
 def test_differential_expression_is_reproduced_by_its_notebook(tmp_path):
     registry = builtin_tools()
     random = np.random.default_rng(3)
