@@ -162,7 +162,9 @@ def test_factors_that_cannot_be_found_are_refused(table, params, words):
 QUICK = {"resamples": 25, "most": 5}
 
 
-@pytest.mark.parametrize("method", ["kmeans", "hierarchical", pytest.param("mixture", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "method", ["kmeans", *(pytest.param(method, marks=pytest.mark.slow) for method in ("hierarchical", "mixture"))]
+)
 def test_three_clouds_are_found_and_noise_has_no_groups(method, tmp_path):
     from sklearn.metrics import adjusted_rand_score
 
