@@ -116,6 +116,8 @@ def fit_links(
         damping: how strongly degrees lower a path.
         seed: of every draw.
     """
+    from threadpoolctl import threadpool_limits
+
     chance = np.random.default_rng(seed)
     heads, tails = edges.matrix(relation).nonzero()
     columns = np.unique(tails)
@@ -128,8 +130,9 @@ def fit_links(
     # One end's type may have nodes that no link was ever known of; unlinked pairs are drawn among all of them.
     everywhere = columns if len(columns) == MOST_COLUMNS else np.arange(edges.matrix(relation).shape[1])
     paths = metapaths(edges, relation.start, relation.end, inner=inner)
-    sample = _sampled(edges, relation, paths, known, everywhere, damping, chance)
-    return _fitted(relation, paths, sample, damping)
+    with threadpool_limits(1):  # of so small a product threads wait for each other, computing all the while
+        sample = _sampled(edges, relation, paths, known, everywhere, damping, chance)
+        return _fitted(relation, paths, sample, damping)
 
 
 def _sampled(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from engine.discovery.links import model as model_module
 from engine.discovery.links.calibration import calibrate
@@ -109,6 +110,20 @@ def test_the_same_graph_and_seed_give_the_same_model(planted):
     again = fitted(edges)
     np.testing.assert_array_equal(model.weights, again.weights)
     assert model.intercept == again.intercept
+
+
+def test_threads_of_a_small_product_do_not_wait_for_each_other(planted, monkeypatch):
+    threads = set()
+
+    def watched(*given):
+        threads.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return fit_nonnegative(*given)
+
+    monkeypatch.setattr(model_module, "fit_nonnegative", watched)
+    with threadpool_limits(2):
+        model = fitted(planted[0])
+    assert threads == {1}
+    np.testing.assert_array_equal(model.weights, planted[1].weights)
 
 
 def test_few_known_links_are_not_learned_from():
