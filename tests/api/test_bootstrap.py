@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
+from engine import bootstrap
+from engine.api import without_workspace
 from engine.bootstrap import Beside, build
 from engine.settings import Settings
 
@@ -68,3 +70,7 @@ def test_engines_of_tests_share_what_is_made_of_the_same_tools_and_names(open_en
 
 def test_what_is_installed_is_searched_for_components_of_pages_once() -> None:
     assert manifest_scanner.scan_component_manifests() is manifest_scanner.scan_component_manifests()
+
+
+def test_what_looks_at_files_without_a_workspace_takes_the_profiler_of_the_engines() -> None:
+    assert without_workspace.make_profiler() is bootstrap.make_profiler()
