@@ -76,14 +76,22 @@ def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
     columns = [column for profile in view.profiles for column in profile.column_profiles]
     known = meanings(columns, view.record.question)
     lead = led_by(kept, known, finding.text) if kept else ""
-    text = _ARTICLE.sub(lambda match: match[0].lower(), finding.text) if lead else finding.text
     return Answer(
-        text=text, node=node.id, finding=finding.id, figure=name, rows=kept_rows(kept, known), led_by=lead,
-    )  # fmt: skip
+        text=behind(lead, finding.text),
+        node=node.id,
+        finding=finding.id,
+        figure=name,
+        rows=kept_rows(kept, known),
+        led_by=lead,
+    )
 
 
-_ARTICLE = re.compile(r"(?:The|A|An|No|None|Of|In|Half|Each|There|All|Both)(?= )")
-"""What begins a sentence and is no name: behind a lead it goes on in small letters."""
+_ARTICLE = re.compile(r"\A(?:The|A|An|No|None|Of|In|Half|Each|There|All|Both)(?= )")
+
+
+def behind(lead: str, text: str) -> str:
+    """Return a sentence as it goes on behind a lead: what begins it and is no name in small letters."""
+    return _ARTICLE.sub(lambda match: match[0].lower(), text) if lead else text
 
 
 def _rows_kept(view: RunView, node: TaskNode, registry: ToolRegistry) -> Iterator[str]:

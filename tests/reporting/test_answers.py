@@ -15,7 +15,7 @@ from engine.domain.findings import FindingValue
 from engine.domain.plan import LEFT_ASIDE, Chosen, OpenQuestion, Span
 from engine.domain.profile import Profile
 from engine.domain.report import Report
-from engine.reporting.answers import _columns, caveats
+from engine.reporting.answers import _columns, behind, caveats
 from engine.reporting.forms import html, markdown, run_json
 from engine.reporting.forms.links import LinkPlaces, linked
 from engine.reporting.spoken import MOST_WORDS, spoken
@@ -154,6 +154,14 @@ def test_reports_stored_before_answers_were_load():
     later = Report.model_validate({**old, "answers": [answer]})
     assert later.answers[0].said == "Where sex is F: It is higher."
     assert Report.model_validate(later.model_dump()) == later
+
+
+def test_behind_a_lead_only_the_first_word_is_written_small():
+    text = "The share is higher in BAKA 1 than in A 2."
+    assert behind("For sex F: ", text) == "the share is higher in BAKA 1 than in A 2."
+    assert behind("", text) == text
+    assert behind("For sex F: ", "TXNIP is higher.") == "TXNIP is higher."
+    assert behind("For sex F: ", "A5 is higher.") == "A5 is higher."
 
 
 def test_the_code_of_an_event_is_no_number_of_the_result(made):
