@@ -125,7 +125,9 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     spans = view.plan.understood if view.plan else []
     # What the step was given it is about anyway: beside the event asked about, another one is what competes with it.
     given, own = set(_own_levels(result, registry)), {span.value for span in spans if span.taken_as == "level"}
-    columns_given = {value.rpartition(" = ")[0] for value in given}
+    # Nor is it about what is only held constant.
+    columns_given = {value.rpartition(" = ")[0] for value in given} | {*_texts([result.params.get("adjusted")])}
+    own = {value for value in own if value.rpartition(" = ")[0] not in columns_given} | (own & given)
     levels = {value for value in own if value.rpartition(" = ")[0] not in columns_given}
     beside = [value.rpartition(" = ")[2] for value in own - given]
     genes = {span.value for span in spans if span.taken_as == "gene"} - {""}
@@ -136,9 +138,10 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     alone = [value.rpartition(" = ")[2] for value in levels if not _names_level(first, value)]
 
     def said(finding: Finding) -> tuple[bool, bool, bool, int, bool]:
-        told = bool(levels) and all(_names_level(finding, level) for level in levels)
-        alike = not first.row or (finding.artifact, set(finding.row)) == (first.artifact, set(first.row))
         row = " ".join(value for value in finding.row.values() if isinstance(value, str))
+        two = len(levels) > 2 and " vs " in row  # which tells of no third
+        told = bool(levels) and not two and all(_names_level(finding, level) for level in levels)
+        alike = not first.row or (finding.artifact, set(finding.row)) == (first.artifact, set(first.row))
         about = bool(columns) and alike and all(_holds(row, name) for name in columns)
         only = len(levels) == 1 and any(_holds(row, value) for value in alone)
         only = only or (len(beside) == 1 and _tests(finding, first, beside[0]))

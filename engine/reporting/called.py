@@ -12,7 +12,6 @@ from itertools import combinations
 
 from engine.domain.plan import Span, texts_of
 from engine.domain.profile import ColumnProfile, Profile, WideMeasure
-from engine.text.letters import plain
 from engine.text.names import name_parts
 from engine.text.stopwords import technicality
 
@@ -87,7 +86,7 @@ def _is_word(part: str) -> bool:
 def _says_more(words: str, name: str) -> bool:
     """Say whether words hold none of a column's name, which says as much without them."""
     folded = "".join(name_parts(name))
-    return not any(word in folded or folded in word for word in plain(words).split() if len(word) > 1)
+    return not any(word in folded or folded in word for word in name_parts(words) if len(word) > 1)
 
 
 def _beside(text: str, name: str, words: str) -> str:

@@ -65,6 +65,33 @@ def test_the_finding_on_the_level_that_is_asked_about_answers(made):
     assert len(table.rows) == table.total == 2  # all groups, not only the one told of
 
 
+def findings_in_place(view, *findings):
+    """Return a run whose answering step found these: (sentence, row)."""
+    own = view.results["n1"]
+    like = own.findings[0]
+    found = [like.model_copy(update={"id": f"f{n}", "text": text, "row": row, "values": []})
+             for n, (text, row) in enumerate(findings)]  # fmt: skip
+    return view.model_copy(update={"results": {**view.results, "n1": own.model_copy(update={"findings": found})}})
+
+
+def test_of_all_groups_that_are_named_the_comparison_of_all_answers(made):
+    every = ("The share of diab = 1 is not shown to differ between the groups.", {"comparison": "all groups"})
+    two = ("The share of diab = 1 is not shown to differ between smoker 2 and smoker 0.", {"comparison": "2 vs 0"})
+    view = asking(findings_in_place(made[0], every, two), *(("level", f"smoker = {n}") for n in range(3)))
+    assert synthesize(view, registry(), made[1]).summary == [every[0]]
+
+
+def test_what_is_only_held_constant_answers_nothing(made):
+    asked = ("The hazard was lower with vitD.", {"term": "vitD"})
+    held = ("The hazard was not shown to differ between smoker current and never.", {"term": "smoker=current"})
+    view = asking(findings_in_place(made[0], asked, held), ("level", "smoker = current"))
+    assert synthesize(view, registry(), made[1]).summary == [held[0]], "it is asked about, as far as that is known"
+    own = view.results["n1"]
+    params = {**own.params, "adjusted": ["smoker"]}
+    view = view.model_copy(update={"results": {**view.results, "n1": own.model_copy(update={"params": params})}})
+    assert synthesize(view, registry(), made[1]).summary == [asked[0]]
+
+
 def test_declared_columns_are_shown_in_their_order(made):
     view, store = made
     report = synthesize(view, registry(shows={"means": ["mean", "group"]}), store)

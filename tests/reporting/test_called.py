@@ -49,6 +49,7 @@ def test_a_legend_goes_before_the_question_and_holds_of_any_column():
         ("body weight", "heavy mass", "", 0.8),  # a name in plain words needs none
         ("wt_g", "heavy", "which one is most heavy", 0.8),  # how it is, not what it is called
         ("wt_g", "heavier", "", 0.8),
+        ("vitD_nmolL", "vitD_nmolL", "", 1.0),  # itself
         ("NO3_uM", "day 3", "", 0.8),
         ("NO3_uM", "nitrate", "", 0.5),  # too unsure
     ],
