@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -15,6 +16,7 @@ class VectorsTwin:
     """The `VectorIndex` in memory, in plain arithmetic: slow, and plainly right."""
 
     def __init__(self) -> None:
+        self._adding = threading.Lock()
         self._collections: dict[str, dict[str, list[float]]] = {}
         self._marks: dict[tuple[str, str], tuple[str, str]] = {}
         """Owner and kind by collection and id."""
@@ -70,7 +72,8 @@ class VectorsTwin:
                 f"{len(next(iter(fresh.values())))}."
             )
         if fresh:
-            self._collections[collection] = {**known, **fresh}
+            with self._adding:  # on what is there by then: another thread may have added rows
+                self._collections[collection] = {**self._collections.get(collection, {}), **fresh}
             self._marks.update({(collection, name): (owner, kind) for name in fresh})
 
     def fetch(self, collection: str, ids: Sequence[str]) -> tuple[list[str], np.ndarray]:

@@ -71,7 +71,7 @@ def repetition(bound: Bound) -> Repeated | None:
             continue
         if item.within and item.within[0] in one_occasion and item.complete:
             continue
-        if set(item.within) & one_occasion and len(item.within) == 1:
+        if set(item.within) & one_occasion and len(item.within) == 1 and not _several_each(item.subject, bound):
             continue
         rare = _known_once(bound, item.subjects)
         if item.subject in one_occasion or ((bound.rows or rare) and _once_each(item.subject, bound, rare)):
@@ -88,6 +88,12 @@ def _known_once(bound: Bound, subjects: int) -> list[str]:
     rows = (bound.sheet.profile.rows or 0) if bound.sheet else 0
     columns = [c for name in bound.of_role(*_EXPLAINED) if bound.sheet and (c := bound.sheet.column(name))]
     return [column.name for column in columns if rows - column.missing <= subjects]
+
+
+def _several_each(subject: str, bound: Bound) -> bool:
+    """Say whether most subjects have several of the rows that are kept: trees of one species in a plot."""
+    frame = rows_left(bound)
+    return frame is not None and subject in frame and 2 * frame[subject].nunique() < frame[subject].count()
 
 
 def _once_each(subject: str, bound: Bound, known: list[str]) -> bool:

@@ -16,6 +16,7 @@ from engine.planning.naming.mention import ColumnMention
 from engine.planning.naming.numbers import CUT_AFTER, DOWN, THEN, UNIT, UP
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.reading import Restriction
+from engine.planning.tables.sheets import is_id
 from engine.text.names import name_parts, name_pieces
 from engine.text.numbers import as_number
 from engine.text.times import time_unit
@@ -50,7 +51,9 @@ def compared(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[Restric
     for item in found:
         column = columns.get(item.column)
         again = any((r.column, r.op[:1], r.values) == (item.column, item.op[:1], item.values) for r in kept)
-        if column is not None and _cuts(item, column) and not again:
+        # `less than 5 neurons` counts them, whatever their numbers are.
+        counts = column is not None and is_id(column) and coded.words[item.first].number is not None
+        if column is not None and _cuts(item, column) and not again and not counts:
             kept.append(item)
     return [item for item in kept if not any(_is_of(item, other, coded) for other in kept)]
 
