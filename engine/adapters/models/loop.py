@@ -105,18 +105,19 @@ class LoopThread:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
-            loop.run_until_complete(_end_tasks())  # a request may have come between the closing and the stop
+            # A request may have come between the closing and the stop, and a busy machine takes its time.
+            loop.run_until_complete(_end_tasks(5 * GRACE_SECONDS))
         finally:
             loop.close()
 
 
-async def _end_tasks() -> None:
+async def _end_tasks(seconds: float = GRACE_SECONDS) -> None:
     """Cancel every other task of this loop, also those that a cancelled one still began, and wait a little for them.
 
     A task that outlives its loop ends when it is collected, and what it then does to the closed loop fails unseen.
     """
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(GRACE_SECONDS):
+        async with asyncio.timeout(seconds):
             while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
                 for task in tasks:
                     task.cancel()
