@@ -108,7 +108,8 @@ def _in_a_year(words: Sequence[Token], columns: Sequence[ColumnProfile], text: s
     years = [c for c in columns if date_like(c.minimum, c.maximum, whole=c.kind == "integer")]
     found: list[ColumnMention] = []
     for at, token in enumerate(words if years else ()):
-        told = at and words[at - 1].text in ("in", "during", "for", "only")
+        near = [n for n in range(max(0, at - _SO_FAR), at) if words[n].text in ("in", "during", "for", "only", "from")]
+        told = bool(near) and not re.search(r"[.,;:?!()]", text[words[near[-1]].end : token.start])
         if token.number is None or not (told or text[token.start - 1 : token.end + 1] == f"({token.text})"):
             continue
         having = [(c.name, level) for c in years for level in c.levels if as_number(level) == token.number]
@@ -116,6 +117,8 @@ def _in_a_year(words: Sequence[Token], columns: Sequence[ColumnProfile], text: s
     return found
 
 
+_SO_FAR = 3
+"""`in the topsoil 2023` has its year so many words behind."""
 _ALONE = frozenset("only just alone without except excluding".split())
 _SUCH = frozenset("ones samples rows data points timepoint timepoints time libraries wells".split())
 """What stands behind a time that says of which rows: `forget the 15 min ones`."""
