@@ -90,13 +90,17 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
 _IN_A_FILE = re.compile(r"\b(?:in|from|of)\s+(?:the|my|our)\s+$", re.IGNORECASE)
 
 
+_FILE = re.compile(r"\s+(?:file|sheet|table|data|list|workbook)\b", re.IGNORECASE)
+
+
 def _is_a_file(mention: ColumnMention, words: list[Token], question: str, data: Data) -> bool:
     """Say whether a part of a column's name is what a file is called: `servings in the FFQ` of FFQ_2012.csv."""
     word = words[mention.first]
     if mention.width > 1 or mention.strength >= SURE_NAME:
         return False
     called = {part for name in data.called() for part in name_parts(name)}
-    return word.text in called and _IN_A_FILE.search(question[: word.start]) is not None
+    told = question[word.start : word.end].isupper() or _FILE.match(question, word.end) is not None
+    return told and word.text in called and _IN_A_FILE.search(question[: word.start]) is not None
 
 
 _BOTH = re.compile(rf"{WITH_AND}(?:without\s+)?(?:the\s+|any\s+)?$", re.IGNORECASE)
