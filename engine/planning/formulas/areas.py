@@ -64,7 +64,7 @@ def _seen(reading: Reading, data: Data, sheet: Sheet, wide: WideMeasure, said: r
     made = Made(name, " + ".join(pieces) + ground, why)
     column = ColumnProfile(name=name, kind="number", scale="number", distinct=sheet.profile.rows or 0)
     shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
-    anew = Data([shown if s is sheet else s for s in data.sheets])
+    anew = data.seen(sheet, shown)
     inside = [at for at, word in enumerate(reading.words) if said.start() <= word.start < said.end()]
     mentions = [m for m in reading.mentions if m.column not in wide.columns and m.first not in inside]
     seen = reread(reading, [*mentions, ColumnMention(name, "", inside[0], inside[-1], 1.0)], anew)

@@ -92,7 +92,7 @@ def _seen(
     survival = {"time": time, "event": name, "event_value": first.name}
     structure = shown.structure.model_copy(update={"survival": survival})
     shown = Sheet(shown.profile.model_copy(update={"structure": structure}), made=shown.made)
-    anew = Data([shown if s is sheet else s for s in data.sheets])
+    anew = data.seen(sheet, shown)
     ends = (first.name, usual.name)
     mentions = [
         m if m.column not in ends else ColumnMention(name, m.column, m.first, m.last, 1.0) for m in reading.mentions

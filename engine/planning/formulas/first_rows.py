@@ -42,7 +42,7 @@ def _seen(reading: Reading, data: Data, sheet: Sheet, subject: str, place: tuple
     column = ColumnProfile(name=name, kind="category", scale="binary", distinct=2, levels={name: 1, "later": 1})
     repeated = [item for item in sheet.structure.repeated if item.subject != subject]
     shown = view(sheet, [*sheet.columns, column], repeated, made)
-    anew = Data([shown if s is sheet else s for s in data.sheets])
+    anew = data.seen(sheet, shown)
     mentions = [m for m in reading.mentions if m.column != subject and not place[0] <= m.first <= place[1]]
     seen = reread(reading, [*mentions, ColumnMention(name, name, *place, 1.0)], anew)
     seen.restrictions = [r for r in seen.restrictions if r.column != name]

@@ -185,7 +185,7 @@ def _seen(
             update={"survival": {**survival, "event": name, "event_value": called[0]}}
         )
         shown = Sheet(shown.profile.model_copy(update={"structure": structure}), made=shown.made)
-    anew = Data([shown if s is sheet else s for s in data.sheets])
+    anew = data.seen(sheet, shown)
     places = [group.place for group in groups]
     places += [place] if not pair and not happened and (place := _the_rest(reading, groups[0])) else []
     mentions = [ColumnMention(name, text, *place, 1.0) for text, place in zip([called[0], rest], places, strict=False)]

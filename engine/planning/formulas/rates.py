@@ -112,7 +112,7 @@ def _seen(
     made = Made(name, f"`{mention.column}` / {over}", why)
     column = ColumnProfile(name=name, kind="number", scale="number", distinct=sheet.profile.rows or 0)
     shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
-    anew = Data([shown if s is sheet else s for s in data.sheets])
+    anew = data.seen(sheet, shown)
     last = max(at for at, word in enumerate(reading.words) if word.start < end)
     kept = [m for m in reading.mentions if not (mention.first <= m.first <= last)]
     taken = {m.column for m in kept}

@@ -321,7 +321,7 @@ def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnP
     profile = ColumnProfile(name=name, kind="category", scale="binary", distinct=2, levels=levels, order=[below, above])
     shown = view(sheet, [*sheet.columns, profile], sheet.structure.repeated, made)
     shown.rows = sheet.frame().assign(**{name: upper.map({True: above, False: below}).where(values.notna())})
-    anew = Data([shown if s is sheet else s for s in data.sheets])
+    anew = data.seen(sheet, shown)
     mentions = [ColumnMention(name, above, *place, 1.0) for place in cut.above]
     mentions += [ColumnMention(name, below, *place, 1.0) for place in cut.below]
     taken = [*cut.above, *cut.below]

@@ -125,7 +125,7 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     column = ColumnProfile(name=name, kind="number", scale="number", distinct=MANY)
     made = Made(name, expression, "The question is about a measure that is computed first.")
     shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
-    data = Data([shown if s is sheet else s for s in data.sheets])
+    data = data.seen(sheet, shown)
     mention = ColumnMention(name, "", min(trial.used), max(trial.used), 1.0)
     apart = [m for m in reading.mentions if m.last < mention.first or m.first > mention.last]
     rest = [m for m in apart if m.column not in used or _held(m, reading)]

@@ -176,6 +176,10 @@ class Data:
         """Return the profile of the same file as it is here, where the question changed how it is read."""
         return next((sheet.profile for sheet in self.sheets if sheet.profile.path == profile.path), profile)
 
+    def seen(self, sheet: Sheet, shown: Sheet) -> Data:
+        """Return the data with one of the files seen otherwise."""
+        return Data([shown if one is sheet else one for one in self.sheets])
+
     def types(self) -> set[DataType]:
         """Return every type some file serves as."""
         return {guess.type for sheet in self.sheets for guess in usable(sheet.profile)}
