@@ -10,7 +10,7 @@ from engine.domain.datatypes import DataType
 from engine.domain.plan import Alternative, Chosen, TaskDag
 from engine.domain.profile import Profile
 from engine.errors import PlanError
-from engine.planning.binding.conditions import members
+from engine.planning.binding.conditions import members, repetition
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.coverage import doubts, leaves_what_is_asked, not_held, things, unexplained
 from engine.planning.choosing.goals import CLEAR, HEARD, LEAST, LIKELY, barely_meant
@@ -100,6 +100,8 @@ def _unsure(first: Candidate, every: list[Candidate], made: Making, catalogue: C
     own_tool = first.bound.spec.name if first.bound else ""
     around = {node.tool for node in made.builder.nodes} - {own_tool}
     beside = {key for name in around for key in catalogue.registry.get(name).answers}
+    if _put_for_repeats(first, every):
+        return bool(first.unmet) or bool(first.left)
     faint = first.wording < LEAST and not _named_otherwise(first, every)
     doubted = faint or bool(first.unmet) or bool(first.left) or _overruled(first, every)
     return doubted or not _leads(first, every, beside)
@@ -152,6 +154,19 @@ def _alike(first: Candidate, other: Candidate) -> bool:
     if other.analysis.id not in first.analysis.alike or first.bound is None or other.bound is None:
         return False
     return {*first.bound.columns()} == {*other.bound.columns()} and not (other.bound.missing or other.unmet)
+
+
+def _put_for_repeats(first: Candidate, every: list[Candidate]) -> bool:
+    """Say whether what is clearly asked for is planned as is right for subjects that surely have several rows each."""
+    heard = next((c for c in every if c.analysis.id == first.instead_of), None)
+    if heard is None or heard.wording < PLAIN or heard.unmet != ("independent",) or heard.bound is None:
+        return False
+    found = repetition(heard.bound)
+    return found is not None and found.confidence >= SURELY and heard.probability == max(c.probability for c in every)
+
+
+PLAIN, SURELY = 0.8, 0.95
+"""How likely the words alone make what is asked for, and how sure it is that rows repeat subjects."""
 
 
 def _named_otherwise(first: Candidate, every: list[Candidate]) -> bool:
