@@ -10,7 +10,7 @@ from engine.data.catalogue import KINDS
 from engine.data.columns.cells import NOT_DONE, TITRE, tidy
 from engine.data.columns.column import MAX_COLUMNS, NOT_YET, Cleaned, clean, profile_column, row_numbers, whole_again
 from engine.data.columns.genes import identify
-from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, called_missing, spelled_out, with_legend
+from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, called_missing, spelled_out, with_legend, with_occasions
 from engine.data.found import TableFound
 from engine.data.kinds.matrix import find_matrix
 from engine.data.source import Frame, TableSource, UnusableFile, plural, some
@@ -273,7 +273,9 @@ def _use_records(table: TableFound, frame: Frame, units: Mapping[str, str]) -> N
         for c in _unique(shown)
     ]
     # What codes stand for says which column is an end: `exitus` 1 is died.
-    table.column_profiles, table.structure = look(shown, with_legend(columns, table.details.get("legend", [])))
+    legend = table.details.get("legend", [])
+    table.column_profiles, structure = look(shown, with_legend(columns, legend))
+    table.structure = with_occasions(structure, legend, columns)
     _remember_ids(table, frame)
     found = [guess for kind in KINDS.values() if kind.in_table for guess in kind.in_table(table, frame)]
     table.types = sorted(found, key=lambda guess: -guess.confidence)

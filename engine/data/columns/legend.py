@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from engine.data.source import Frame
-from engine.domain.profile import ColumnProfile, Profile
-from engine.text.names import in_one
+from engine.domain.profile import ColumnProfile, Profile, Structure
+from engine.text.names import in_one, name_pieces
 from engine.text.numbers import as_number
 
 Rows = Sequence[Sequence[str]]
@@ -70,7 +70,7 @@ def told_of(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, Told]:
             for cell in rest
             if _LETTERS.search(cell) and "=" not in _short(cell) and not any(said in cell for said in told)
         ]
-        a_code = len(rest) > 1 and not _LETTERS.search(rest[0])  # the 9 of `smoker | 9 | unknown`, which no row has
+        a_code = len(rest) > 1 and _is_code(rest[0], meant)
         if len(meant) == 1 and texts and not a_code and len(name := _short(texts[0]).split()) <= _MOST_WORDS:
             labels.setdefault(meant[0].name, " ".join(name))
     for name, told in _of_the_only_one(loose, columns).items():
@@ -80,6 +80,41 @@ def told_of(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, Told]:
     # What several columns are called (their group, their unit) tells none of them apart.
     called = {name: label for name, label in labels.items() if own[label] == 1}
     return {name: Told(called.get(name, ""), kept.get(name, {})) for name in {*called, *kept}}
+
+
+def _is_code(cell: str, columns: Sequence[ColumnProfile]) -> bool:
+    """Say whether a cell between a name and what is said holds codes: 9 of `smoker | 9 | unknown`, `MN/FS` of a sex."""
+    parts = [part.strip() for part in re.split(r"[/,;]", cell)]
+    return not _LETTERS.search(cell) or any(_level(part, column) for column in columns for part in parts if part)
+
+
+def _parts_told(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, str]:
+    """Return what a legend says of parts that names of columns share: `V2` of `HR V2` and `LVIDDN V2` is day 90."""
+    names = {in_one(column.name) for column in columns}
+    shared = Counter(part for column in columns for part in {*_runs(column.name)})
+    told: dict[str, str] = {}
+    for row in rows:
+        cells = [cell.strip() for cell in row if cell.strip()]
+        part = in_one(cells[0]) if len(cells) == 2 else ""
+        if part and part not in names and shared[part] > 1 and _LETTERS.search(cells[1]):
+            told.setdefault(part, _short(cells[1]))
+    return told
+
+
+def _runs(name: str) -> list[str]:
+    """Return the stretches of a name's pieces, each in one word: `LA/Ao V0` has laao, v0, la, ao."""
+    pieces = [in_one(piece) for piece in name_pieces(name)]
+    return ["".join(pieces[a:b]) for a in range(len(pieces)) for b in range(a + 1, len(pieces) + 1)]
+
+
+def with_occasions(structure: Structure, rows: Rows, columns: Sequence[ColumnProfile]) -> Structure:
+    """Return the structure with occasions as a legend tells them: baseline and day 90 for V0 and V2."""
+    told = _parts_told(rows, columns) if structure.wide else {}
+    if not told:
+        return structure
+    wide = [one.model_copy(update={"labels": [told.get(in_one(label), label) for label in one.labels]})
+            for one in structure.wide]  # fmt: skip
+    return structure.model_copy(update={"wide": wide})
 
 
 def _short(words: str) -> str:
@@ -106,6 +141,10 @@ def _codes_of(column: ColumnProfile, cells: Sequence[str]) -> dict[str, str]:
 def _named(cells: Sequence[str], named: Mapping[str, ColumnProfile]) -> tuple[list[ColumnProfile], list[str]]:
     """Return the columns that the first cell names, alone, several, or with what is said behind, and what is said."""
     first, *rest = cells
+    if (ends := _RANGE.search(first)) and {in_one(ends["a"]), in_one(ends["b"])} <= named.keys():
+        names = list(named)
+        a, b = sorted((names.index(in_one(ends["a"])), names.index(in_one(ends["b"]))))
+        return [named[name] for name in names[a : b + 1]], rest
     parts = [named.get(in_one(part)) for part in (first, *re.split(r"\s*[/,;]\s*", first))]
     if found := [column for column in dict.fromkeys(part and part.name for part in parts) if column]:
         return [column for column in named.values() if column.name in found], rest
@@ -114,6 +153,10 @@ def _named(cells: Sequence[str], named: Mapping[str, ColumnProfile]) -> tuple[li
     if column is None:
         return [], list(cells)
     return [column], [first[len(column.name) :].strip(" :=-,"), *rest]
+
+
+_RANGE = re.compile(r"(?P<a>\w+)\s*(?:\.\.\.?|…|\bto\b|\bbis\b|–|:)\s*(?P<b>\w+)")
+"""The first and the last of columns that are coded alike: `exposures (chicken ... tap_water)`."""
 
 
 def _level(code: str, column: ColumnProfile) -> str:
@@ -189,13 +232,17 @@ def spelled_out(rows: Rows, frame: Frame) -> dict[str, dict[str, str]]:
 
 def with_legend(columns: Sequence[ColumnProfile], rows: Rows) -> list[ColumnProfile]:
     """Return the columns with what a legend says of them."""
-    told = told_of(rows, columns)
-    return [
-        column.model_copy(update={"label": said.label or column.label, "codes": column.codes | said.codes})
-        if (said := told.get(column.name)) is not None
-        else column
-        for column in columns
-    ]
+    told, parts = told_of(rows, columns), _parts_told(rows, columns)
+    found: list[ColumnProfile] = []
+    for column in columns:
+        said = told.get(column.name, Told("", {}))
+        # What is measured stands first in a name, the occasion behind it.
+        first = next(
+            (parts[run] for run in _runs(column.name) if run in parts and in_one(column.name).startswith(run)), ""
+        )
+        label = said.label or column.label or (first if len(first.split()) <= _MOST_WORDS else "")
+        found.append(column.model_copy(update={"label": label, "codes": column.codes | said.codes}))
+    return found
 
 
 def explains(rows: Rows, columns: Sequence[str]) -> bool:

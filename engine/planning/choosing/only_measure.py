@@ -15,7 +15,7 @@ _BEFORE = re.compile(rf"\b(?:{_MORE}|many|much)\s+(?:of\s+|the\s+)?$", re.IGNORE
 _BEHIND = re.compile(rf"\s+(?:(?:is|are|was|were|be|any|much|also|really|significantly)\s+)*{_MORE}\b", re.IGNORECASE)
 """What stands before, or behind, the thing that is measured."""
 _RATE = re.compile(
-    r"(?:compliance|adherence|coverage|uptake|positivity|prevalence|germination|mortality|success|emergence|survival)$"
+    r"(?:compliance|adherence|coverage|uptake|(?:sero)?(?:positivity|prevalence)|germination|mortality|success|emergence|survival)$"
 )
 """What is called so of a count out of a total is their share."""
 
@@ -30,7 +30,8 @@ def with_only_measure(reading: Reading, data: Data) -> Reading | None:
         return None
     places = named_things(reading, unexplained(reading, [], [], data.called()))
     share = any(names[0] in sheet.structure.part_of for sheet in data.sheets)
-    said = [at for at in places if _amount_of(reading, at) or (share and _RATE.match(reading.words[at].text))]
+    rates = [at for at in places if share and _RATE.match(reading.words[at].text)]
+    said = rates or [at for at in places if _amount_of(reading, at)]
     if len(said) != 1:
         return None
     return reread(reading, [*reading.mentions, ColumnMention(names[0], "", said[0], said[0], SURE)], data)

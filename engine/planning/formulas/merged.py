@@ -28,6 +28,11 @@ _REST = re.compile(
     r"\)?\s*(?:vs\.?|versus|against|than|and|compared (?:with|to))\s+(?:(?:in|on|at|for|with|from|among|of)\s+)?(?:the\s+|all\s+|those\s+)*(?:rest|others?|remaining|everyone else|(?<!and )non[\w-]*)\b",
     re.IGNORECASE,
 )
+_THAN_REST = re.compile(
+    r"[^.;?!]{0,60}?\bthan\s+(?:(?:in|on|at|for|with|from|among|of)\s+)?(?:the\s+|all\s+|those\s+)*(?:rest|others?|remaining)\b",
+    re.IGNORECASE,
+)
+"""Where more is said between: `do cavaliers live shorter than all the other breeds`."""
 _NOT_ENDED = re.compile(
     r"\W*(?:(?:are|is|were|both|all|as|count\w*)\s+)*(?:censor|alive|no\b|not\b|free\b)", re.IGNORECASE
 )
@@ -152,6 +157,8 @@ def _the_rest(reading: Reading, item: _Stretch) -> tuple[int, int] | None:
     """Return the tokens of `versus the rest` behind levels, None where nothing of the kind stands there."""
     end = reading.words[item.place[1]].end
     said = _REST.match(reading.question, end)
+    if said is None and {m.level for m in reading.mentions if m.column == item.column} <= {"", *item.levels}:
+        said = _THAN_REST.match(reading.question, end)
     at = [n for n, word in enumerate(reading.words) if said and end <= word.start < said.end()]
     own = [
         m.last for m in reading.mentions if at and m.first == at[-1] + 1 and (m.column, m.level) == (item.column, "")

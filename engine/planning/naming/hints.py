@@ -126,9 +126,14 @@ def only_when(mention: ColumnMention, words: Sequence[Token]) -> bool:
     after = " ".join(token.text for token in words[mention.last + 1 : mention.last + 3])
     if mention.width == 1 and word in _WHEN and re.fullmatch(DONE_NEXT, after):
         return True
-    return mention.width == 1 and not mention.level and mention.strength < 1 and word in _GIVEN and before in _WHEN
+    vague = mention.width == 1 and not mention.level and mention.strength < 1
+    return vague and ((word in _GIVEN and before in _WHEN) or (word in _BEGUN and before in (*_WHEN, "from", "to")))
 
 
+_BEGUN = frozenset(
+    "diagnosis enrolment enrollment randomisation randomization surgery operation admission discharge inclusion".split()
+)
+"""What a follow-up begins with: `survival after diagnosis` is not asked of the age at diagnosis."""
 DONE_NEXT = (
     r"(?:i|we) (?:send|submit|go|continue|publish|report|analy[sz]e|share|hand|upload|present|use|make|do|fit|compare|plot)|"
     r"(?:the|my|our|any) (?:stats|statistics|analys[ei]s|fits?)|(?:fitting|analy[sz]ing) \w+"

@@ -212,6 +212,8 @@ def _says_else(token: Token, level: str, name: Name, text: str) -> bool:
     word, before = token.text, text[: token.start]
     if word in STOP and word != level.lower():
         return True
+    if word in NEGATORS | {"non"} and text[token.end : token.end + 1] == "-":
+        return True  # the `non` of `non-eaters` is no `no`
     if word in _PLAIN_WORDS and not re.search(r"[=:'\"]\s*$", before):
         return True  # `no p-values` names no level
     if word.removesuffix("s") in PERSONS and word not in name.parts:

@@ -155,7 +155,7 @@ def _before(
         before = words[mention.first - 1] if mention.first else None
         if before is None or mention.level:
             continue
-        number = 2.0 if before.text == "second" else before.number
+        number = 2.0 if before.text == "second" else 0.0 if before.text in ("no", "zero") else before.number
         # `after 4 weeks of exposure`, but not `at four monthly visits`
         unit = time_unit(words[mention.first].text) and mention.first > 1 and words[mention.first - 2].text in AT
         for name in (mention.column, *mention.rivals):
@@ -166,11 +166,19 @@ def _before(
                 else None
             )
             said = text[before.start : before.end].lower()
-            if level is not None and (unit or not (said.isdigit() or said in CARDINALS)):  # `two flowcells` are both
+            plain = not (said.isdigit() or said in CARDINALS)  # `two flowcells` are both
+            if level is not None and (unit or plain or (column and _had(words, mention.first, column))):
                 found.append(ColumnMention(name, level, mention.first - 1, mention.first - 1, 0.85))
     return found
 
 
+def _had(words: Sequence[Token], at: int, column: ColumnProfile) -> bool:
+    """Say whether a number before a column of how many is how many somebody had: `people with one dose`."""
+    counts = column.scale in ("ordered", "count") and column.kind == "integer" and (column.minimum or 0) in (0, 1)
+    return counts and column.role("time") < LIKELY and at > 1 and words[at - 2].text in _HAD
+
+
+_HAD = frozenset("with had having has have received got versus vs against than between and or only who".split())
 _HIGHEST, _LOWEST = (
     frozenset("highest top maximum maximal largest biggest strongest".split()),
     frozenset("lowest smallest minimum".split()),

@@ -49,7 +49,11 @@ def control_level(levels: Sequence[str]) -> str:
         if word in plain:
             return plain[word]
     starting = [level for level in levels if _STARTS.match(level)]
-    return starting[0] if len(starting) == 1 else ""
+    denied = [level for level in levels if _DENIES.match(level)] if len(levels) == 2 else []  # ate it, did not
+    return starting[0] if len(starting) == 1 else denied[0] if len(denied) == 1 else ""
+
+
+_DENIES = re.compile(r"(?:(?:did|does|do|was|were|is|has|had|have)\s*n[o'’]?t|not|never)\b", re.IGNORECASE)
 
 
 def control_of(column: ColumnProfile, levels: Sequence[str]) -> str:
