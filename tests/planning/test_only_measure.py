@@ -25,9 +25,9 @@ def plates(tmp_path_factory):
 @pytest.mark.parametrize(
     ("question", "group"),
     [
-        ("do we get more spores on some media than others?", "medium"),
-        ("which medium gives the most spores", "medium"),
-        ("just PDA: do the isolates differ in how many spores they make", "isolate"),
+        ("do we get more blobs on some media than others?", "medium"),
+        ("which medium gives the most blobs", "medium"),
+        ("just PDA: do the isolates differ in how many blobs they make", "isolate"),
         ("is sporulation higher on V8 than on PDA?", "medium"),
     ],
 )
@@ -43,5 +43,5 @@ def test_an_unknown_thing_is_the_only_measurement(plates, question, group):
 def test_of_two_measurements_an_unknown_thing_is_none(tmp_path):
     path = tmp_path / "two.csv"
     _table(radius_mm=np.random.default_rng(1).normal(40, 5, 45).round(1)).to_csv(path, index=False)
-    plan = the_planner().plan("do we get more spores on some media than others?", profile_files([path])).plan
+    plan = the_planner().plan("do we get more blobs on some media than others?", profile_files([path])).plan
     assert any(question.blocking for question in plan.open_questions)

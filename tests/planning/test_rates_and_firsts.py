@@ -289,3 +289,45 @@ def test_the_incremental_area_under_a_course_in_columns(crossover):
 def test_the_auc_of_a_marker_is_no_area_of_columns(cohort):
     plan = the_planner().plan("what is the AUC of vitD_nmolL for the event", cohort).plan
     assert "derive_column" not in steps(plan)
+
+
+def test_how_many_doses_somebody_had_chooses_rows(tmp_path):
+    draw = np.random.default_rng(15)
+    table = pd.DataFrame({"pid": [f"P{n:03d}" for n in range(150)], "sex": draw.choice(["m", "f"], 150),
+                          "doses": draw.integers(0, 3, 150), "person_days": draw.integers(100, 300, 150),
+                          "infected": draw.choice([0, 1], 150, p=[0.8, 0.2])})  # fmt: skip
+    profiles = written(tmp_path / "cohort.csv", table)
+    plan = (
+        the_planner()
+        .plan("compare infected between two doses and no doses. Ignore people with one dose", profiles)
+        .plan
+    )
+    assert steps(plan)["filter_rows"]["condition"] == "`doses` not in [1]"
+    reading = the_planner().read("are three doses enough", profiles)
+    assert reading is not None
+    assert not reading.levels("doses"), "a number of things is no level"
+
+
+def test_one_breed_lives_shorter_than_all_the_others(tmp_path):
+    draw = np.random.default_rng(16)
+    table = pd.DataFrame({"Case": [f"K{n:03d}" for n in range(120)], "breed": draw.choice(["CKCS", "Mix", "Chihuahua"], 120),
+                          "age_dx": draw.normal(9, 2, 120).round(1), "days_fu": draw.integers(10, 900, 120),
+                          "status": draw.choice(["dead", "alive"], 120)})  # fmt: skip
+    question = (
+        "Do cavaliers live shorter after diagnosis than all the other breeds together? median survival for both please"
+    )
+    plan = the_planner().plan(question, written(tmp_path / "dogs.csv", table)).plan
+    assert steps(plan)["derive_column"]["expression"] == "if_else(`breed` in ['CKCS'], 'CKCS', 'the rest')"
+    assert steps(plan)["kaplan_meier"]["group"] == "breed: CKCS"
+    assert not any("age_dx" in said for said in plan.not_answered), "the follow-up began then"
+
+
+def test_words_of_the_field_for_short_levels(tmp_path):
+    draw = np.random.default_rng(17)
+    rows = [{"pot": pot, "treatment": "DR" if pot % 2 else "WW", "day": day, "A_umol_m2_s": round(draw.normal(15, 2), 2),
+             "gs_mol_m2_s": round(draw.normal(0.3, 0.05), 3)} for pot in range(1, 25) for day in (0, 3, 6, 9)]  # fmt: skip
+    question = "does photosynthesis fall faster over the days in droughted pots than in the watered ones?"
+    model = steps(the_planner().plan(question, written(tmp_path / "licor.csv", pd.DataFrame(rows))).plan)["mixed_model"]
+    assert (model["outcome"], model["subject"]) == ("A_umol_m2_s", "pot")
+    assert {*model["fixed"]} == {"day", "treatment"}
+    assert model["interaction"] is True

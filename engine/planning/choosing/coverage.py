@@ -128,7 +128,9 @@ def named_things(reading: Reading, left: list[int]) -> list[int]:
 
 
 def leaves_what_is_asked(reading: Reading, left: list[int]) -> bool:
-    """Say whether what is left aside is what the request is about: two words that name a thing, as `isoform usage` does.
+    """Say whether what is left aside is what the request is about: how much there is of it, or a thing of two words.
+
+    Two words name a thing, as `isoform usage` does.
 
     `breast cancer patients` are whom it is about, and `in the water maze` is where.
     """
@@ -136,7 +138,8 @@ def leaves_what_is_asked(reading: Reading, left: list[int]) -> bool:
     whom = {at for at in places if {*texts[at + 1 : at + 3]} & (WHOM | PERSONS | {text + "s" for text in PERSONS})}
     where = [match.span("where") for match in _WHERE.finditer(reading.question)]
     whom |= {at for at in places if any(a <= reading.words[at].start < b for a, b in where)}
-    return any(b - a == 1 and not {a, b} & whom for a, b in pairwise(places))
+    two = any(b - a == 1 and not {a, b} & whom for a, b in pairwise(places))
+    return two or any(amount_of(reading, at) for at in places)
 
 
 _WHERE = re.compile(
@@ -144,6 +147,25 @@ _WHERE = re.compile(
     r"(?P<where>(?:[\w-]+\s+){1,2}[\w-]+)(?=\s*(?:[.,;:?!)]|$|(?:over|at|by|than|and|between|with|on|in|for)\b))",
     re.IGNORECASE,
 )
+
+
+_MORE = r"(?:more|less|fewer|most|fewest|least|(?:high|low|larg|great|small|bigg?|tall|long|short|heav|fast|slow)(?:er|est|ly|ier|iest)?|better|best|worse|worst|increase[sd]?|decrease[sd]?)"
+_BEFORE = re.compile(rf"\b(?:{_MORE}|many|much)\s+(?:of\s+|the\s+)?$", re.IGNORECASE)
+_BEHIND = re.compile(rf"\s+(?:(?:is|are|was|were|be|any|much|also|really|significantly)\s+)*{_MORE}\b", re.IGNORECASE)
+"""What stands before, or behind, the thing that is measured."""
+_NO_THING = re.compile(
+    r"(?:hazard|risk|odds|chance|probabilit|likelihood|rate|effect|trend|variance|correlation|respon)"
+)
+"""What is said of something measured, and is not it."""
+
+
+def amount_of(reading: Reading, at: int) -> bool:
+    """Say whether a word is what it is asked how much there is of: `more spores`, `is sporulation higher`."""
+    word = reading.words[at]
+    if _NO_THING.match(word.text):
+        return False
+    before, behind = reading.question[: word.start], reading.question[word.end :]
+    return bool(_BEFORE.search(before) or _BEHIND.match(behind))
 
 
 def _in_other_words(reading: Reading) -> set[int]:

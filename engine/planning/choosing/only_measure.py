@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 
-from engine.planning.choosing.coverage import named_things, unexplained
+from engine.planning.choosing.coverage import amount_of, named_things, unexplained
 from engine.planning.naming.mention import SURE, ColumnMention
 from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import NUMBERS, Data, Sheet, is_id
 
-_MORE = r"(?:more|less|fewer|most|fewest|least|(?:high|low|larg|great|small|bigg?|tall|long|short|heav|fast|slow)(?:er|est|ly|ier|iest)?|better|best|worse|worst|increase[sd]?|decrease[sd]?)"
-_BEFORE = re.compile(rf"\b(?:{_MORE}|many|much)\s+(?:of\s+|the\s+)?$", re.IGNORECASE)
-_BEHIND = re.compile(rf"\s+(?:(?:is|are|was|were|be|any|much|also|really|significantly)\s+)*{_MORE}\b", re.IGNORECASE)
-"""What stands before, or behind, the thing that is measured."""
 _RATE = re.compile(
     r"(?:compliance|adherence|coverage|uptake|(?:sero)?(?:positivity|prevalence)|germination|mortality|success|emergence|survival)$"
 )
@@ -31,16 +27,10 @@ def with_only_measure(reading: Reading, data: Data) -> Reading | None:
     places = named_things(reading, unexplained(reading, [], [], data.called()))
     share = any(names[0] in sheet.structure.part_of for sheet in data.sheets)
     rates = [at for at in places if share and _RATE.match(reading.words[at].text)]
-    said = rates or [at for at in places if _amount_of(reading, at)]
+    said = rates or [at for at in places if amount_of(reading, at)]
     if len(said) != 1:
         return None
     return reread(reading, [*reading.mentions, ColumnMention(names[0], "", said[0], said[0], SURE)], data)
-
-
-def _amount_of(reading: Reading, at: int) -> bool:
-    word = reading.words[at]
-    before, behind = reading.question[: word.start], reading.question[word.end :]
-    return bool(_BEFORE.search(before) or _BEHIND.match(behind))
 
 
 def _measured(data: Data, mention: ColumnMention) -> bool:

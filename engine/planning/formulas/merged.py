@@ -12,7 +12,7 @@ from typing import NamedTuple
 from engine.domain.profile import ColumnProfile
 from engine.planning.formulas.sides import HAVE, SHARE, named_with
 from engine.planning.formulas.views import view
-from engine.planning.naming.mention import ColumnMention
+from engine.planning.naming.mention import SURE, ColumnMention
 from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group, is_id
@@ -159,6 +159,10 @@ def _the_rest(reading: Reading, item: _Stretch) -> tuple[int, int] | None:
     said = _REST.match(reading.question, end)
     if said is None and {m.level for m in reading.mentions if m.column == item.column} <= {"", *item.levels}:
         said = _THAN_REST.match(reading.question, end)
+        between = (end, said.end()) if said else (end, end)
+        named = [m for m in reading.mentions if m.level and m.strength >= SURE]
+        if any(between[0] <= reading.words[m.first].start < between[1] for m in named):
+            said = None  # another level is nearer: `resistance higher in the ICU than on all other wards`
     at = [n for n, word in enumerate(reading.words) if said and end <= word.start < said.end()]
     own = [
         m.last for m in reading.mentions if at and m.first == at[-1] + 1 and (m.column, m.level) == (item.column, "")
