@@ -127,10 +127,10 @@ def named_things(reading: Reading, left: list[int]) -> list[int]:
     ]
 
 
-def leaves_what_is_asked(reading: Reading, left: list[int]) -> bool:
+def leaves_what_is_asked(reading: Reading, left: list[int], *, asks: bool = False) -> bool:
     """Say whether what is left aside is what the request is about: how much there is of it, or a thing of two words.
 
-    Two words name a thing, as `isoform usage` does.
+    Two words name a thing, as `isoform usage` does. Where a plan `asks` which column is meant, an amount needs no second question.
 
     `breast cancer patients` are whom it is about, and `in the water maze` is where.
     """
@@ -139,7 +139,7 @@ def leaves_what_is_asked(reading: Reading, left: list[int]) -> bool:
     where = [match.span("where") for match in _WHERE.finditer(reading.question)]
     whom |= {at for at in places if any(a <= reading.words[at].start < b for a, b in where)}
     two = any(b - a == 1 and not {a, b} & whom for a, b in pairwise(places))
-    return two or any(amount_of(reading, at) for at in places)
+    return two or (not asks and any(amount_of(reading, at) for at in places))
 
 
 _WHERE = re.compile(

@@ -62,7 +62,8 @@ def finished(
     alternatives = alternatives_of(every, {goal.analysis.id for goal in answered})
     first = answered[0]
     alone = len(answered) == 1 and not told
-    leaves = bool(profiles) and leaves_what_is_asked(reading, left)
+    asks = any(question.blocking for question in made.questions)
+    leaves = bool(profiles) and leaves_what_is_asked(reading, left, asks=asks)
     unsure = alone and (leaves or _unsure(first, every, made, catalogue))
     lost = len(things(reading, left))
     if alone and profiles and barely_meant(first, reading, made.data, unsure=unsure, lost=lost):
