@@ -331,3 +331,15 @@ def test_words_of_the_field_for_short_levels(tmp_path):
     assert (model["outcome"], model["subject"]) == ("A_umol_m2_s", "pot")
     assert {*model["fixed"]} == {"day", "treatment"}
     assert model["interaction"] is True
+
+
+def test_a_leading_clause_chooses_rows_and_lists_need_no_commas(tmp_path, cohort):
+    draw = np.random.default_rng(18)
+    table = pd.DataFrame({"pid": [f"P{n}" for n in range(120)], "diab": draw.choice(["yes", "no"], 120), "BMI": draw.normal(26, 3, 120).round(1),
+                          "CRP": draw.lognormal(0.5, 0.6, 120).round(2), "age": draw.integers(30, 80, 120)})  # fmt: skip
+    profiles = written(tmp_path / "people.csv", table)
+    plan = the_planner().plan("In people WITHOUT diab: is CRP related to BMI, adjusted for age", profiles).plan
+    assert steps(plan)["filter_rows"]["condition"] == "`diab` in ['no']"
+    reading = the_planner().read("is vitD_nmolL related to fu_months, adjusted for age_y sex smoker", cohort)
+    assert reading is not None
+    assert {name for name, parts in reading.parts.items() if parts == {"adjust"}} == {"age_y", "sex", "smoker"}

@@ -18,6 +18,8 @@ _ITEM = r"(?:(?:the|their|its|his|her|each|every|both|mean|average|median|initia
 _LIST = rf"{_ITEM}(?:\s*(?:,\s*and|,|and|or|&|\+|plus|as well as|/|\*|x)\s*{_ITEM})*"
 _GAP = r"(?:\s+(?!<)[\w'%-]+){0,4}?\s*,?\s*"
 _X, _Y, _A, _B, _E = (rf"(?P<{key}>{_LIST})" for key in ("x", "y", "a", "b", "e"))
+_HELD = rf"(?P<a>{_ITEM}(?:\s*(?:,\s*and|,|and|or|&|\+|plus|as well as|/)?\s*{_ITEM})*)"
+"""What is held constant is also listed without commas: `adjusted for age sex smoking`."""
 _VERBS = (
     r"(?:affect|influence|change|increase|reduce|raise|lower|improve|predict|explain|determine|drive|alter|shorten|prolong|extend|"
     r"modif|impact|decide|matter|help|protect|worsen|lengthen|decrease|cause|delay|prevent|lead)\w*"
@@ -37,7 +39,7 @@ HOLDS = r"(?:adj\b\.?|(?:adjust|correct|control|account|allow)\w*)"
 """To correct, control or account for something is to adjust for it."""
 _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:effects?|influence|impact|role|contribution) of{_GAP}{_X}{_GAP}\b(?:on|for|in){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
-    (rf"\b(?:{HOLDS}|stratif\w*|condition\w*) (?:(?:it|this|that|also) )?(?:for|by|on|with){_GAP}{_A}", {"a": "adjust"}),
+    (rf"\b(?:{HOLDS}|stratif\w*|condition\w*) (?:(?:it|this|that|also) )?(?:for|by|on|with){_GAP}{_HELD}", {"a": "adjust"}),
     (rf"{_A}(?:\s+(?!<)[\w'%-]+){{0,5}}?[\s,]+(?:(?:so|please|then|and)\s+)*(?:adjust|correct|control|account|allow)\s+(?:please\b|pls\b|for (?:that|this|it|them|these|those)\b(?! <))", {"a": "adjust"}),
     (rf"{_A}\s+(?:adjusted|corrected|controlled)\s*(?:for\s*)?(?:too|as well|also|please|pls)?\s*(?:[.,;!?)]|$)", {"a": "adjust"}),
     (rf"\btak(?:ing|e)\s+(?:also\s+)?(?:account|care) of{_GAP}{_A}", {"a": "adjust"}),

@@ -72,6 +72,9 @@ def _kept_alone(coded: Coded) -> Iterator[tuple[re.Match[str], bool]]:
         further = re.compile(rf"(?:\s*(?:<c\d+>|(?!<)[\w'-]+))?\s*(?:,\s*)?(?:that|who|which|with|and|but)\s+(?:(?:did|do|does|were|are|was|is|have|had|has|of|in|the|only)\s+){{0,2}}(?P<l>{LEVELS})", re.IGNORECASE)  # fmt: skip
         while match and (match := further.match(text, match.end())):
             yield match, True
+    leading = r"^\W*(?:in|among|for|of)\s+(?:(?:the|all|our|those|only)\s+)*(?:(?!<)[\w-]+\s+){0,2}?(?P<l><l\d+>)\s*(?:<c\d+>\s*)?[:,]"
+    if match := re.match(leading, text, re.IGNORECASE):
+        yield match, True  # `In people without diabetes: how does ...`
     for match in re.finditer(
         rf"(?:\b(?:{_ONLY}|where|whose|with|for)\s+(?:the\s+)?|[(,]\s*)<c\d+>\s*(?:==?|is|equals|equal to)\s*{SHORT}(?P<l>{LEVELS})"
         r"(?!\s*(?:vs|versus|against|than|compared|rather)\b)",
