@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
 
+from engine.errors import PlanError
 from engine.toolbox.tables.expressions import evaluate_expression
 
 
@@ -63,6 +64,8 @@ def test_growth_per_hour_is_no_division(tmp_path):
                           "time_min": [0, 30, 60, 90, 120] * 12, "area": draw.normal(50, 4, 60).round(1)})  # fmt: skip
     plan = the_planner().plan("does area per hour differ between A and B", written(tmp_path / "g.csv", table)).plan
     assert "derive_column" not in steps(plan), "a time that rows were taken at is no effort"
+    profiles = written(tmp_path / "days.csv", table.rename(columns={"time_min": "study_day"}))
+    assert "derive_column" not in steps(the_planner().plan("mean area per day in A and B", profiles).plan)
 
 
 @pytest.fixture(scope="module")
@@ -343,3 +346,13 @@ def test_a_leading_clause_chooses_rows_and_lists_need_no_commas(tmp_path, cohort
     reading = the_planner().read("is vitD_nmolL related to fu_months, adjusted for age_y sex smoker", cohort)
     assert reading is not None
     assert {name for name, parts in reading.parts.items() if parts == {"adjust"}} == {"age_y", "sex", "smoker"}
+
+
+def test_where_nothing_says_what_comes_first_it_is_not_passed_over(tmp_path):
+    draw = np.random.default_rng(19)
+    table = pd.DataFrame({"Pat_ID": [f"P{n:03d}" for n in draw.integers(0, 60, 90)], "Ward": draw.choice(["ICU", "ED"], 90),
+                          "CIP": draw.choice(["S", "R"], 90), "value": draw.normal(5, 1, 90).round(1)})  # fmt: skip
+    with pytest.raises(PlanError, match="no column says which comes first"):
+        the_planner().plan(
+            "is value higher in ICU than in ED? First isolate per Pat_ID only", written(tmp_path / "i.csv", table)
+        )

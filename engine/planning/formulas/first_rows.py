@@ -27,9 +27,19 @@ def with_first_rows(reading: Reading, data: Data) -> tuple[Reading, Data] | None
         subjects, times = {item.subject for item in sheet.structure.repeated}, sheet.structure.times
         for mention in reading.mentions:
             said = _FIRST.search(reading.question[: reading.words[mention.first].start])
-            if said and not mention.level and mention.column in subjects and len(times) == 1:
-                first = next(at for at, word in enumerate(reading.words) if word.start >= said.start())
+            if not said or mention.level or mention.column not in subjects:
+                continue
+            first = next(at for at, word in enumerate(reading.words) if word.start >= said.start())
+            if len(times) == 1:
                 return _seen(reading, data, sheet, mention.column, (first, mention.last))
+            reading.unclear.append(
+                f"{reading.question[said.start() : reading.words[mention.last].end]!r} keeps rows, and "
+                + (
+                    f"{' and '.join(map(repr, times[:3]))} could say which comes first"
+                    if times
+                    else "no column says which comes first"
+                )
+            )
     return None
 
 

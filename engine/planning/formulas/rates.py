@@ -89,16 +89,19 @@ def _in_unit(sheet: Sheet, reading: Reading, of: ColumnProfile, unit: str) -> tu
     if kind == "time" and _OVER_TIME.search(reading.question):
         return None
     found = [(c, size) for c in _able(sheet, reading, of) for own, _, size in _units(c)
-             if own == kind and not (kind == "time" and _is_axis(c))]  # fmt: skip
+             if own == kind and (kind != "time" or _spent(c))]  # fmt: skip
     return (found[0][0], _SIZES[kind][unit] / found[0][1], unit) if len(found) == 1 else None
 
 
-def _is_axis(column: ColumnProfile) -> bool:
-    """Say whether a column of time is called as nothing but a time: `time_min`, `day`."""
-    own = [piece.lower() for piece in name_pieces(column.name)]
-    return all(
-        piece in UNITS_OF_TIME or piece in ("time", "zeit", "temps", "tiempo", "t", "post", "since") for piece in own
-    )
+_EFFORT = frozenset(
+    "effort tow tows towing haul trawl trawling arrastre soak soaking trap traps trapping search searching survey surveyed observation observed obs "
+    "watch watched watching recording recorded filmed video fishing fished sampling sampled duration dauer duree duracion esfuerzo aufwand".split()
+)  # fmt: skip
+"""What a time is called that was spent looking or catching, and is no moment that rows were taken at: `study_day`."""
+
+
+def _spent(column: ColumnProfile) -> bool:
+    return bool(_EFFORT & {*map(str.lower, name_pieces(column.name)), *column.label.lower().split()})
 
 
 def _seen(
