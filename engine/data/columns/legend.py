@@ -155,7 +155,7 @@ def _named(cells: Sequence[str], named: Mapping[str, ColumnProfile]) -> tuple[li
     return [column], [first[len(column.name) :].strip(" :=-,"), *rest]
 
 
-_RANGE = re.compile(r"(?P<a>\w+)\s*(?:\.\.\.?|…|\bto\b|\bbis\b|–|:)\s*(?P<b>\w+)")
+_RANGE = re.compile(r"(?P<a>\w+)\s*(?:\.\.\.?|…|\bto\b|\bbis\b|–)\s*(?P<b>\w+)")
 """The first and the last of columns that are coded alike: `exposures (chicken ... tap_water)`."""
 
 
