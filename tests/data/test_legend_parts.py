@@ -5,17 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from plan_questions import with_codes
 
-from engine.data.profiler import profile_files
 from engine.planning.planner import Planner
 from engine.toolbox.registry import builtin_tools
-
-
-def book(path, table, rows):
-    with pd.ExcelWriter(path) as out:
-        table.to_excel(out, sheet_name="echo", index=False)
-        pd.DataFrame(rows, columns=["column", "code", "meaning"]).to_excel(out, sheet_name="legend", index=False)
-    return profile_files([path])
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +24,7 @@ def dogs(tmp_path_factory):
     rows = [("Tx", "pimo", "pimobendan 0.25 mg/kg BID"), ("Tx", "plac", "placebo"), ("HR", None, "heart rate, bpm"),
             ("LVIDDN", None, "left ventricular internal diameter in diastole, normalised"), ("V0", None, "baseline"),
             ("V1", None, "day 30"), ("V2", None, "day 90"), ("Sex", "MN/FS", "male neutered / female spayed")]  # fmt: skip
-    return book(tmp_path_factory.mktemp("dogs") / "dogs.xlsx", table, rows)
+    return with_codes(table, rows, tmp_path_factory.mktemp("dogs") / "dogs.xlsx")
 
 
 def test_parts_of_names_tell_what_is_measured_and_when(dogs):
@@ -62,7 +55,7 @@ def test_a_range_of_columns_is_coded_alike(tmp_path):
                          | {food: draw.choice([1, 2, 9], 120, p=[0.5, 0.45, 0.05]) for food in foods})  # fmt: skip
     rows = [("ill", 1, "yes (case)"), ("ill", 2, "no"), ("exposures (chicken ... tap_water)", 1, "ate/drank"),
             ("exposures (chicken ... tap_water)", 2, "did not"), ("exposures (chicken ... tap_water)", 9, "unknown")]  # fmt: skip
-    profiles = book(tmp_path / "list.xlsx", table, rows)
+    profiles = with_codes(table, rows, tmp_path / "list.xlsx")
     for food in foods:
         assert profiles[0].column(food).codes == {"1": "ate/drank", "2": "did not"}
         assert set(profiles[0].column(food).levels) == {"1", "2"}, "9 is unknown"

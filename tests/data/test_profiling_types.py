@@ -174,10 +174,15 @@ def test_levels_spelled_twice_are_reported(tmp_path: Path) -> None:
 
 
 def test_hyphens_tell_numbers_and_ends_apart(tmp_path: Path) -> None:
-    frame = make.sheet().assign(condition=["1-2", "12", "WT-", "WT", "T-bar", "Tbar"])
-    column = profiled(tmp_path / "s.csv", pd.concat([frame] * 3)).column("condition")
-    assert column is not None
-    assert {*column.levels} == {"1-2", "12", "WT-", "WT", "T-bar"}
+    frame = make.sheet().assign(
+        condition=["1-2", "12", "WT-", "WT", "T-bar", "Tbar"], visit=["D-1", "D1", "Day -1", "Day 1", "Day-1", "Day1"],
+        line=["Col-0", "Col0", "Col-0", "x", "x", "x"],
+    )  # fmt: skip
+    profile = profiled(tmp_path / "s.csv", pd.concat([frame] * 3))
+    levels = {name: {*profile.column(name).levels} for name in ("condition", "visit", "line")}
+    assert levels["condition"] == {"1-2", "12", "WT-", "WT", "T-bar"}
+    assert levels["visit"] == {"D-1", "D1", "Day -1", "Day 1", "Day-1"}, "a day before is no day after"
+    assert levels["line"] == {"Col-0", "x"}
 
 
 def test_numbers_mixed_with_levels_stay_text_and_are_reported(tmp_path: Path) -> None:

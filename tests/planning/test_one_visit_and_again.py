@@ -7,21 +7,13 @@ import contextlib
 import numpy as np
 import pandas as pd
 import pytest
-from plan_questions import profile_files, the_planner
+from plan_questions import profile_files, the_planner, with_codes
 
 from engine.errors import PlanError
 
 
 def steps(plan):
     return {node.tool: node.params for node in plan.nodes}
-
-
-def with_codes(table, codes, path):
-    """Return the profile of a workbook whose second sheet says what codes of the first stand for."""
-    with pd.ExcelWriter(path) as book:
-        table.to_excel(book, sheet_name="data", index=False)
-        pd.DataFrame(codes, columns=["variable", "code", "meaning"]).to_excel(book, sheet_name="codes", index=False)
-    return profile_files([path])
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from plan_questions import profile_files, the_planner
+from plan_questions import profile_files, the_planner, with_codes
 
 from engine.errors import PlanError
 from engine.toolbox.tables.expressions import evaluate_expression
@@ -15,14 +15,8 @@ def steps(plan):
     return {node.tool: node.params for node in plan.nodes}
 
 
-def written(path, table, codes=()):
-    """Return the profile of a table, with a second sheet that says what its codes stand for where there are such."""
-    if not codes:
-        table.to_csv(path, index=False)
-        return profile_files([path])
-    with pd.ExcelWriter(path) as book:
-        table.to_excel(book, sheet_name="data", index=False)
-        pd.DataFrame(codes, columns=["variable", "code", "meaning"]).to_excel(book, sheet_name="codes", index=False)
+def written(path, table):
+    table.to_csv(path, index=False)
     return profile_files([path])
 
 
@@ -35,7 +29,7 @@ def hauls(tmp_path_factory):
         "ok": ["V"] * 55 + ["I"] * 5,
     })  # fmt: skip
     codes = [("lance", "", "haul number"), ("ok", "V", "valid"), ("ok", "I", "invalid haul"), ("hake_kg", "", "hake")]
-    return written(tmp_path_factory.mktemp("hauls") / "hauls.xlsx", table, codes)
+    return with_codes(table, codes, tmp_path_factory.mktemp("hauls") / "hauls.xlsx")
 
 
 def test_per_hour_divides_by_the_minutes_of_effort(hauls):
@@ -99,7 +93,7 @@ def isolates(tmp_path_factory):
         "CIP": draw.choice(["S", "R", "I"], 160, p=[0.6, 0.35, 0.05]), "GEN": draw.choice(["S", "R"], 160),
     })  # fmt: skip
     codes = [("CIP", "", "ciprofloxacin, EUCAST S<=0.25 R>0.5"), ("GEN", "", "gentamicin")]
-    return written(tmp_path_factory.mktemp("isolates") / "isolates.xlsx", table, codes)
+    return with_codes(table, codes, tmp_path_factory.mktemp("isolates") / "isolates.xlsx")
 
 
 def test_short_names_of_species_are_one_level_and_end_no_sentence(isolates):
@@ -172,7 +166,7 @@ def cohort(tmp_path_factory):
     })  # fmt: skip
     codes = [("sex", 1, "man"), ("sex", 2, "woman"), ("smoker", 0, "never"), ("smoker", 1, "former"),
              ("smoker", 2, "current"), ("smoker", 9, "unknown"), ("event", 1, "first CVD event"), ("event", 0, "censored")]  # fmt: skip
-    return written(tmp_path_factory.mktemp("cohort") / "cohort.xlsx", table, codes)
+    return with_codes(table, codes, tmp_path_factory.mktemp("cohort") / "cohort.xlsx")
 
 
 def test_what_is_adjusted_for_in_a_sentence_of_its_own_is_no_second_request(cohort):
@@ -356,3 +350,16 @@ def test_where_nothing_says_what_comes_first_it_is_not_passed_over(tmp_path):
         the_planner().plan(
             "is value higher in ICU than in ED? First isolate per Pat_ID only", written(tmp_path / "i.csv", table)
         )
+
+
+def test_a_measured_density_is_divided_by_nothing(tmp_path):
+    draw = np.random.default_rng(20)
+    table = pd.DataFrame({"pid": [f"P{n:03d}" for n in range(80)], "sex": draw.choice(["m", "f"], 80),
+                          "bone_density": draw.normal(1.1, 0.1, 80).round(3), "height_cm": draw.normal(170, 9, 80).round()})  # fmt: skip
+    profiles = written(tmp_path / "bones.csv", table)
+    assert "derive_column" not in steps(the_planner().plan("is bone density lower in f than in m", profiles).plan)
+
+
+def test_the_auc_of_a_marker_at_one_of_several_times_is_no_area(crossover):
+    plan = the_planner().plan("how well does gluc_30 predict treat: AUC and cut-off", crossover).plan
+    assert "derive_column" not in steps(plan)

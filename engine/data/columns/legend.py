@@ -96,7 +96,7 @@ def _parts_told(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, str]:
     for row in rows:
         cells = [cell.strip() for cell in row if cell.strip()]
         part = in_one(cells[0]) if len(cells) == 2 else ""
-        if part and part not in names and shared[part] and _LETTERS.search(cells[1]):
+        if len(part) > 1 and part not in names and shared[part] and _LETTERS.search(cells[1]):
             told.setdefault(part, _short(cells[1]))
     return told
 

@@ -15,6 +15,7 @@ from engine.data.columns.cells import is_unit
 from engine.data.columns.genes import in_gene_family, is_gene_header
 from engine.data.source import Column, Frame
 from engine.text.letters import without_accents
+from engine.text.times import time_unit
 
 MOST = 30
 """A column with more levels than these names things rather than groups."""
@@ -107,8 +108,10 @@ def _levels(cells: Column, name: str) -> Counter[str]:
     return levels if few and len(levels) < len(present) else Counter()
 
 
-_BETWEEN = re.compile(r"(?<=[^\W\d_])[ _-]+(?=[^\W_])|(?<=\d)[ _-]+(?=[^\W\d_])")
-"""What parts letters from letters or digits: `T-bar`, `Col-0`, `10 mg`; `1-2` are two numbers."""
+_BETWEEN = re.compile(r"(?<=[^\W\d_])[ _-]+(?=[^\W\d_])|(?<=\d)[ _-]+(?=[^\W\d_])|(?<=[^\W\d_])[ _]+(?=\d)")
+"""What parts letters from letters or digits: `T-bar`, `10 mg`; `1-2` are two numbers."""
+_NUMBERED = re.compile(r"(?<![^\W\d_])([^\W\d_]{3,})-(?=\d)")
+"""`Col-0`: behind a longer name a hyphen is no minus, but `D-1` and `Day-1` are the day before."""
 
 
 def _folded(cell: str) -> str:
@@ -116,8 +119,9 @@ def _folded(cell: str) -> str:
 
 
 def _whole(cell: str) -> str:
-    """Return a cell without blanks and hyphens between its letters."""
-    return _BETWEEN.sub("", " ".join(cell.split()))
+    """Return a cell without blanks and hyphens between its letters, with the minus of a time."""
+    text = _NUMBERED.sub(lambda found: found[0] if time_unit(found[1].casefold()) else found[1], " ".join(cell.split()))
+    return _BETWEEN.sub("", text)
 
 
 def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[str, str]:

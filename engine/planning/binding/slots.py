@@ -39,10 +39,10 @@ def _measure(column: ColumnProfile, sheet: Sheet) -> float:
         return 0.6
     if not is_number(column) or (column.name in sheet.structure.survival.values() and column.scale == "binary"):
         return 0.0
-    if column.scale == "binary" or (
-        column.scale == "ordered" and is_id(column)
-    ):  # the number of a neuron in its animal
+    if column.scale == "binary":
         return 0.0
+    if column.scale == "ordered" and is_id(column):
+        return 0.0  # the number of a neuron in its animal
     if column.name in sheet.structure.times:
         return 0.0 if sheet.structure.repeated else 0.4
     if column.name in sheet.structure.doses:

@@ -21,6 +21,11 @@ _AREA = re.compile(
     r"(?:\s*(?:from\s+)?\d+\s*(?:-|–|to)\s*\d+\s*(?:min\w*|h|hours?)?\b)?(?:\s*\([^()]*(?:trapez|above|below|baseline)[^()]*\))?",
     re.IGNORECASE,
 )
+_OF_A_MARKER = re.compile(
+    r"\b(?:roc|receiver|predict\w*|diagnos\w*|discriminat\w*|cut[- ]?(?:off|point)|sensitiv\w*|marker|classif\w*)\b",
+    re.IGNORECASE,
+)
+"""There the area is that under the curve of sensitivities."""
 _LEAST = 3
 """So many values make a course."""
 
@@ -28,7 +33,7 @@ _LEAST = 3
 def with_areas(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return question and data with the area under a course in columns, None where the question asks for none of these."""
     said = _AREA.search(reading.question)
-    if said is None:
+    if said is None or _OF_A_MARKER.search(reading.question):
         return None
     for sheet in data.sheets:
         able = [wide for wide in sheet.structure.wide if len(_times(wide)) >= _LEAST]
@@ -42,6 +47,9 @@ def _times(wide: WideMeasure) -> list[float]:
     """Return the times in the labels, [] where one has none or they do not rise."""
     found = [re.search(r"\d+(?:\.\d+)?", label) for label in wide.labels]
     times = [float(match[0]) for match in found if match]
+    units = {re.sub(r"[\W\d_]+", "", label).lower() for label in wide.labels} - {""}
+    if len(units) > 1:  # 30min and 2h
+        return []
     return times if len(times) == len(wide.columns) and all(a < b for a, b in pairwise(times)) else []
 
 

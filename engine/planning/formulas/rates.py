@@ -50,6 +50,7 @@ def with_rates(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
                 reading.words[mention.last - 1].end if mention.width > 1 else end
             )  # `spine density` may name n_spines
             dense = _DENSE.match(reading.question, end) or _DENSE.match(reading.question, behind)
+            dense = dense if column.kind == "integer" else None  # of what is counted: a bone has its density measured
             per = _PER.match(reading.question, end)
             if dense and (found := _by_size(sheet, reading, column)):
                 return _seen(reading, data, sheet, mention, found, "", dense.end())

@@ -155,7 +155,7 @@ def _before(
         before = words[mention.first - 1] if mention.first else None
         if before is None or mention.level:
             continue
-        number = 2.0 if before.text == "second" else 0.0 if before.text in ("no", "zero") else before.number
+        number = 2.0 if before.text == "second" else before.number
         # `after 4 weeks of exposure`, but not `at four monthly visits`
         unit = time_unit(words[mention.first].text) and mention.first > 1 and words[mention.first - 2].text in AT
         for name in (mention.column, *mention.rivals):

@@ -68,10 +68,10 @@ def of_neighbours(mentions: Sequence[ColumnMention], words: Sequence[Token]) -> 
 
 def _says_more(one: ColumnMention, m: ColumnMention, words: Sequence[Token]) -> bool:
     """Say whether a word beside another is of its level: the `hauls` of `valid hauls` are no `invalid haul`."""
-    touch = one.last + 1 == m.first or m.last + 1 == one.first
-    own = one.column == m.column and "" != one.level != m.level != ""
     first, last = sorted((one, m), key=lambda n: n.first)
-    return touch and own and one.strength > m.strength + BESIDE and words[first.last].end + 1 == words[last.first].start
+    touch = first.last + 1 == last.first and words[first.last].end + 1 == words[last.first].start
+    other_level = one.column == m.column and one.level and m.level and one.level != m.level
+    return touch and bool(other_level) and one.strength > m.strength + BESIDE
 
 
 def cover(mentions: Sequence[ColumnMention]) -> list[ColumnMention]:
