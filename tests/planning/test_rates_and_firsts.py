@@ -300,6 +300,9 @@ def test_how_many_doses_somebody_had_chooses_rows(tmp_path):
         .plan
     )
     assert steps(plan)["filter_rows"]["condition"] == "`doses` not in [1]"
+    reading = the_planner().read("compare infected between two doses and no doses", profiles)
+    assert reading is not None
+    assert reading.levels("doses") == ["2", "0"]
     reading = the_planner().read("are three doses enough", profiles)
     assert reading is not None
     assert not reading.levels("doses"), "a number of things is no level"

@@ -155,7 +155,7 @@ def _before(
         before = words[mention.first - 1] if mention.first else None
         if before is None or mention.level:
             continue
-        number = 2.0 if before.text == "second" else before.number
+        number = 2.0 if before.text == "second" else 0.0 if before.text in ("no", "zero") else before.number
         # `after 4 weeks of exposure`, but not `at four monthly visits`
         unit = time_unit(words[mention.first].text) and mention.first > 1 and words[mention.first - 2].text in AT
         for name in (mention.column, *mention.rivals):
@@ -166,7 +166,8 @@ def _before(
                 else None
             )
             said = text[before.start : before.end].lower()
-            plain = not (said.isdigit() or said in CARDINALS)  # `two flowcells` are both
+            # `two flowcells` are both, and `no dose effect` is none; who had no doses had 0.
+            plain = not (said.isdigit() or said in CARDINALS or number == 0)
             if level is not None and (unit or plain or (column and _had(words, mention.first, column))):
                 found.append(ColumnMention(name, level, mention.first - 1, mention.first - 1, 0.85))
     return found
