@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import streamlit as st
 
 from pages.asking.answer import draw_answer, draw_told_figures
 from pages.asking.approval import draw_goals, draw_not_answered, load_style
+from pages.asking.by_hand import Use, draw_by_hand
 from pages.asking.profile_card import draw_card, profile_of
 from pages.asking.thread import (
     DELETING,
@@ -45,7 +47,7 @@ from pages.running.runs import draw_state, draw_trust, is_refused, say_wrong
 from pages.trust.downloads import draw_downloads
 
 if TYPE_CHECKING:
-    from engine.api import Engine, Profile, RunView, WayOn
+    from engine.api import Engine, Profile, RunRecord, RunView, Setup, TaskDag, WayOn
 
 # Session keys: paths of the files the next question comes with, from the question's field and from the field for files;
 # whether plans run at once.
@@ -323,21 +325,13 @@ def _reply(engine: Engine, view: RunView, *, working: bool, follows: bool) -> No
     def ask_alone(question: str, data: list[str]) -> None:
         _ask(engine, question, data, alone=True)
 
-    def ask_again(way: WayOn, named: list[str]) -> None:
-        picked = {way.tool: {way.param: named if way.several else named[0]}} if way.columns else {}
-        kept = {tool: values for tool, values in record.chosen.items() if record.analysis in ("", way.analysis)}
-        _ask(
-            engine, record.question, record.data, alone=record.alone, analysis=way.analysis,
-            columns=dict(zip(named, way.said, strict=True)) if way.said else None,
-            chosen={tool: {**kept.get(tool, {}), **picked.get(tool, {})} for tool in {*kept, *picked}},
-        )  # fmt: skip
-
     route = record.route
     if not working and route is not None and "tournament" in (route.strategy, route.worded_as):
         draw_offer(record.question, record.data)
     if is_refused(record) and not working:
         advice = activity_of(engine, record.run_id).advice or record.advice
-        draw_refusal(engine, record, advice, ask_alone, ask_again, follows=follows and not record.alone)
+        again, by_hand = _again(engine, record)
+        draw_refusal(engine, record, advice, ask_alone, again, by_hand, follows=follows and not record.alone)
         return
     draw_taken_over(engine, view, ask_alone)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -357,6 +351,25 @@ def _reply(engine: Engine, view: RunView, *, working: bool, follows: bool) -> No
         draw_told_figures(engine, view)
     elif view.report is not None:
         _answer(engine, view)
+
+
+def _again(engine: Engine, record: RunRecord) -> tuple[Callable[[WayOn, list[str]], None], Use]:
+    """Return what asks a question once more: in one of the ways it could be meant, or as was chosen by hand."""
+
+    def ask_again(way: WayOn, named: list[str]) -> None:
+        picked = {way.tool: {way.param: named if way.several else named[0]}} if way.columns else {}
+        kept = {tool: values for tool, values in record.chosen.items() if record.analysis in ("", way.analysis)}
+        _ask(
+            engine, record.question, record.data, alone=record.alone, analysis=way.analysis,
+            columns=dict(zip(named, way.said, strict=True)) if way.said else None,
+            chosen={tool: {**kept.get(tool, {}), **picked.get(tool, {})} for tool in {*kept, *picked}},
+        )  # fmt: skip
+
+    def ask_by_hand(setup: Setup, named: dict[str, list[str]]) -> None:
+        chosen = setup.chosen(named)
+        _ask(engine, record.question, record.data, alone=record.alone, analysis=setup.analysis, chosen=chosen)
+
+    return ask_again, ask_by_hand
 
 
 def _answer(engine: Engine, view: RunView) -> None:
@@ -406,7 +419,7 @@ def _proposal(engine: Engine, view: RunView) -> None:
 
     draw_not_answered(stored)
     first = must_choose(stored)
-    again = first and draw_alternatives(engine, run_id, stored)
+    again = first and _meant(engine, run_id, stored)
     plan = draw_questions(engine, stored, choose, key=key, blocking=True)
     # Before what it depends on, so that a keyboard is there in a few steps; it is filled when that is known.
     buttons = st.container(horizontal=True, vertical_alignment="center", key="proposal_buttons")
@@ -419,7 +432,7 @@ def _proposal(engine: Engine, view: RunView) -> None:
     with goals:
         choices = draw_goals(engine, run_id, plan, view.profiles, key="_".join([key, *answers]))
     with others:
-        again |= not first and draw_alternatives(engine, run_id, stored)
+        again |= not first and _meant(engine, run_id, stored)
     if again or choices.planned:
         st.rerun()
     draw_warnings(plan.warnings)
@@ -440,6 +453,21 @@ def _proposal(engine: Engine, view: RunView) -> None:
     draw_written_code(engine, plan, key=key)
     draw_steps(plan, key=key, told=True)
     draw_understood(engine, stored, key=key)
+
+
+def _meant(engine: Engine, run_id: str, stored: TaskDag) -> bool:
+    """Draw what else a question could mean, by words and by hand; say whether it was planned as one of the first."""
+
+    def plan_so(setup: Setup, named: dict[str, list[str]]) -> None:
+        with st.spinner("Planning again..."):
+            done = attempt(lambda: engine.replan(run_id, analysis=setup.analysis, chosen=setup.chosen(named)))
+        if done:
+            st.rerun()
+
+    again = draw_alternatives(engine, run_id, stored)
+    if stored.datasets:
+        draw_by_hand(engine, run_id, plan_so)
+    return again
 
 
 if inside_frame():

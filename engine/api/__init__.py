@@ -23,6 +23,7 @@ from engine.api.without_workspace import (
     workspace_state,
 )
 from engine.bootstrap import embedding_state, model_state, serve_mailbox, try_workspace
+from engine.domain.brief import Setup, SetupPart
 from engine.domain.events import EngineEvent
 from engine.domain.knowledge import EdgeType, Neighbourhood, NodeType
 from engine.domain.plan import TaskDag, WayOn
@@ -67,6 +68,8 @@ __all__ = [
     "RunRecord",
     "RunView",
     "SandboxUnavailable",
+    "Setup",
+    "SetupPart",
     "StorageError",
     "TaskDag",
     "UserError",

@@ -15,7 +15,7 @@ from engine.asking.plan_desk import PlanDesk
 from engine.asking.router import require_question
 from engine.data.catalogue import accepts
 from engine.data.columns.asked_sheet import of_read_sheets
-from engine.domain.brief import GoalBrief
+from engine.domain.brief import GoalBrief, Setup
 from engine.domain.models import ModelEstimate
 from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
 from engine.domain.profile import Profile
@@ -116,6 +116,18 @@ class PlanCalls(DataCalls, ConversationCalls):
 
         # The first follow-up is not to wait for what recalling loads.
         return self._parts.beside.suggestions.of(key, make, self._parts.memory.recalling.warm if run_id else None)
+
+    def setups(self, run_id: str) -> list[Setup]:
+        """Return the analyses that the files of a run can serve with the columns each could take, the likeliest first.
+
+        What is chosen of one goes to `ask` or `replan` as `analysis` and `chosen` (see `Setup.chosen`).
+
+        Raises:
+            NotFoundError: for a run that does not exist.
+            DataError: when none of its files can be used.
+        """
+        view = self.view(run_id)
+        return self._parts.orchestrator.plans.maker.planner.setups(view.record.question, view.profiles)
 
     def set_params(self, plan: TaskDag, changes: Mapping[str, str]) -> TaskDag:
         """Return a new version of a plan with parameters set from texts, `NODE.PARAM` -> value.

@@ -50,6 +50,7 @@ class PlanDesk:
         *,
         analysis: str = "",
         columns: Mapping[str, str] | None = None,
+        chosen: Choices | None = None,
         conversation: str = "",
         user: str = "",
     ) -> tuple[TaskDag, list[Profile]]:
@@ -61,6 +62,7 @@ class PlanDesk:
             changes: `NODE.PARAM` -> value as text.
             analysis: the id of the analysis to plan as (see `analyses`); "" to have it chosen.
             columns: column -> what it is, remembered for these files (see `correct_column`).
+            chosen: tool -> parameter -> value that a person chose.
             conversation: the conversation whose last plan the question follows.
             user: who asks, whose settings of the past may be proposed.
 
@@ -73,7 +75,7 @@ class PlanDesk:
             self.corrections.profile([Path(path) for path in data], columns), question, conversation
         )
         made = self.maker.make(
-            question, profiles, changes or {}, analysis=analysis, conversation=conversation,
+            question, profiles, changes or {}, analysis=analysis, conversation=conversation, chosen=chosen,
             user=user or self.records.user,
         )  # fmt: skip
         return made.plan, of_read_sheets(profiles, made.plan.datasets)

@@ -61,7 +61,12 @@ def build_parser() -> argparse.ArgumentParser:
 
     def changes(command: argparse.ArgumentParser) -> None:
         command.add_argument(
-            "--set", metavar="NODE.PARAM=VALUE", action="append", default=[], dest="changes", help="change a parameter"
+            "--set",
+            metavar="NODE.PARAM=VALUE",
+            action="append",
+            default=[],
+            dest="changes",
+            help="change a parameter; with --as, PART=COLUMN says what an analysis takes (see `analyses show`)",
         )
 
     def follows(command: argparse.ArgumentParser) -> None:
@@ -319,6 +324,9 @@ _ENDLESS = re.compile(r"(\S{100})\S{300,}")
 """What was typed or read, in a message: no word, id or path that means something is as long."""
 
 
+_BY_HAND = "Any analysis by its columns: --as ANALYSIS --set PART=COLUMN (`biodesk analyses list`, `show`)."
+
+
 def _report(err: EngineError, *, as_json: bool) -> int:
     message, advice = (_ENDLESS.sub(r"\1...", text) for text in (err.message, err.advice))
     if as_json:
@@ -328,7 +336,8 @@ def _report(err: EngineError, *, as_json: bool) -> int:
         from engine.cli.show_plan import ways_told
 
         ways = ways_told(err.details.get("ways_on", []))
-        say(" ".join(part for part in (message, advice, ways) if part), to=sys.stderr)
+        by_hand = _BY_HAND if "ways_on" in err.details else ""
+        say(" ".join(part for part in (message, advice, ways, by_hand) if part), to=sys.stderr)
         for issue in err.details.get("issues", [])[1:]:
             say(f"- {issue['message']}", to=sys.stderr)
     return err.exit_code

@@ -108,6 +108,9 @@ def analysis_text(document: dict[str, Any]) -> str:
         f"Slots    {', '.join(document['slots'])}",
         f"Tools    {tools}",
     ]
+    if document["parts"]:
+        lines += ["", f"Columns  --as {document['id']} --set PART=COLUMN, where PART is"]
+        lines += [f"  {name:<14} {text}" for name, text in document["parts"].items()]
     if document["examples"]:
         lines += ["", "For example"]
         for text in document["examples"]:

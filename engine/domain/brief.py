@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -60,6 +60,42 @@ class Other(Value):
     def adjusted(self, columns: list[str]) -> dict[str, Any]:
         """Return its parameters with columns to adjust for."""
         return {**self.params, self.adjusting: [*self.params.get(self.adjusting, []), *columns]}
+
+
+class SetupPart(Value):
+    """A column, or several, that an analysis takes."""
+
+    param: str
+    label: str
+    """What it is for, in words."""
+    columns: list[str]
+    """The columns that could be it, those that fit best first."""
+    named: list[str] = []
+    """What a question names for it."""
+    several: bool = False
+    needed: bool = False
+
+
+class Setup(Value):
+    """An analysis that files can serve with the columns it takes: filled in where words are not understood."""
+
+    analysis: str
+    title: str
+    asks: str
+    tool: str
+    parts: list[SetupPart]
+
+    def ready(self, named: Mapping[str, list[str]]) -> bool:
+        """Say whether parameter -> columns has all that it cannot do without, and no column twice."""
+        given = [name for names in named.values() for name in names]
+        return len(given) == len({*given}) and all(named.get(p.param) for p in self.parts if p.needed)
+
+    def chosen(self, named: Mapping[str, list[str]]) -> dict[str, dict[str, Any]]:
+        """Return tool -> parameter -> what is set there, for parameter -> columns: nothing where nothing is named."""
+        set_there = {part.param: (part.several, named.get(part.param, [])) for part in self.parts}
+        return {
+            self.tool: {name: own if several else own[0] if own else "" for name, (several, own) in set_there.items()}
+        }
 
 
 class ClausePiece(NamedTuple):

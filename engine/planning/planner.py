@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from engine.data.catalogue import KINDS
+from engine.domain.brief import Setup
 from engine.domain.datatypes import DataType
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
@@ -88,7 +89,7 @@ from engine.planning.tables.samples import with_same_names
 from engine.planning.tables.sheets import Data
 from engine.planning.tables.values import without_repeats
 from engine.planning.telling.near import near
-from engine.planning.telling.offers import offers
+from engine.planning.telling.offers import offers, setups
 from engine.planning.telling.refusals import add_ways, no_data, not_understood, require_data
 from engine.planning.told.check import of_told_sheets, with_limits_told
 from engine.planning.told.goals import ToldPlan
@@ -281,6 +282,15 @@ class Planner:
     def offers(self) -> list[str]:
         """Return what can be computed from files, a line for each field."""
         return offers(self._catalogue.registry, self._catalogue.analyses)
+
+    def setups(self, question: str, profiles: list[Profile]) -> list[Setup]:
+        """Return the analyses that the files can serve with the columns each could take, the likeliest for a question first.
+
+        Raises:
+            DataError: when none of the files can be used.
+        """
+        reading, data, _ = self._read(" ".join(question.split()), profiles, {})
+        return setups(self._catalogue.every(reading, data))
 
     def _data(self, profiles: list[Profile]) -> Data:
         data = Data.of(profiles)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.asking.by_hand import Use, draw_by_hand
 from pages.parts.engine import attempt
 from pages.parts.escape import plain
 from pages.parts.session import focus
@@ -126,6 +127,7 @@ def draw_refusal(
     advice: str,
     ask: Callable[[str, list[str]], None],
     again: Callable[[WayOn, list[str]], None],
+    by_hand: Use,
     *,
     follows: bool,
 ) -> None:
@@ -137,6 +139,7 @@ def draw_refusal(
         advice: what to do.
         ask: asks a question by itself.
         again: asks this question once more in one of the ways it could be meant, with the columns chosen for that.
+        by_hand: asks it once more as an analysis with columns that were chosen from lists.
         follows: True where the question goes on from another one.
     """
     with st.container(border=True, key="refusal"):
@@ -152,6 +155,7 @@ def draw_refusal(
                 again(way, named)
         files = [path for path in record.data if Path(path).is_file()]
         if files:
+            draw_by_hand(engine, record.run_id, by_hand, shown=not record.ways_on)
             draw_suggestions(
                 engine,
                 lambda question: ask(question, files),

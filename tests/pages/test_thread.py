@@ -138,6 +138,32 @@ def test_columns_that_are_missing_can_be_named_on_the_refusal(engine, tmp_path):
     engine.delete_runs([run_id])
 
 
+def test_where_no_word_is_understood_analysis_and_columns_are_chosen_by_hand(engine, tmp_path):
+    data = write_growth(tmp_path / "growth.csv")
+    run_id = engine.ask("Which unicorns fly?", [data])
+    assert engine.wait(run_id, 60).status == "failed"
+    at = at_run(run_id)
+    if not at.toggle(key=f"by_hand_{run_id}").value:
+        at = at.toggle(key=f"by_hand_{run_id}").set_value(True).run()
+    what = at.selectbox(key=f"by_hand_what_{run_id}")
+    at = what.set_value(
+        next(n for n, text in enumerate(what.options) if text.startswith("Comparison of independent"))
+    ).run()
+    key = f"{run_id}_compare_groups"
+    at.selectbox(key=f"by_hand_{key}_value").set_value("height")
+    at = at.selectbox(key=f"by_hand_{key}_group").set_value("treatment").run()
+    assert not at.button(key=f"by_hand_use_{key}").disabled
+    at = at.button(key=f"by_hand_use_{key}").click().run()
+    assert not at.exception
+    asked = at.query_params["run"]
+    again = asked[0] if isinstance(asked, list) else asked
+    assert engine.wait(again, 60).status == "awaiting_approval"
+    (goal,) = engine.briefs(engine.view(again).plan, engine.view(again).profiles)
+    assert "Outcome: height." in goal.sentence()
+    engine.cancel(again)
+    engine.delete_runs([run_id])
+
+
 def test_refusals_do_not_fill_the_list_of_the_start_page(engine, tmp_path):
     run_id = engine.ask("Which unicorns fly?", [write_growth(tmp_path / "growth.csv")])
     assert engine.wait(run_id, 60).status == "failed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.planning.choosing.choose import Embed
-from engine.planning.choosing.score import Candidate, candidates
+from engine.planning.choosing.score import LEAST, Candidate, candidates, weighed
 from engine.planning.reading.read import read
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data
@@ -44,3 +44,10 @@ class Catalogue:
     ) -> list[Candidate]:
         """Return the analyses that a question, or a stretch of it, may ask for, likeliest first (see `score`)."""
         return candidates(reading, data, self.analyses, self.registry, self.embed, first=first, last=last, whole=whole)
+
+    def every(self, reading: Reading, data: Data) -> list[Candidate]:
+        """Return all analyses that could be bound to the data: the candidates of a question first, then what no word speaks for."""
+        found = self.candidates(reading, data)
+        known = {item.analysis.id for item in found}
+        others = {key: LEAST for key in self.analyses if key not in known}
+        return [*found, *weighed(others, reading, data, self.analyses, [*self.registry])]

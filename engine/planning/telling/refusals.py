@@ -64,7 +64,7 @@ def refusal(
         advice = "They hold " + "; ".join(
             f"{s.name}: {', '.join(c.name for c in s.columns[:12])}" for s in data.sheets[:3]
         )
-        return NotUnderstood(message, advice=advice + ".", details={"analysis": analysis.id})
+        return NotUnderstood(message, advice=advice + ".", details={"analysis": analysis.id, "ways_on": []})
     if able and not goal.feasible:
         wanted = DataType(analysis.data[0])
         return missing([s.profile for s in data.sheets], able[0], wanted)
