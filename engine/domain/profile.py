@@ -133,7 +133,8 @@ class Structure(Value):
     survival: dict[str, str] = {}
     """`time`, `event` and `event_value`, also `start` for start-stop data, when the table holds times to an event."""
     dated: dict[str, str] = {}
-    """`entry` and `exit`, two columns of dates, `event` and `event_value`, where times to an event are given so."""
+    """`entry` and `exit`, two dates, where times to an event are given so, with `event` and `event_value`, or `came`,
+    the date on which it did (or the day, with `until`, the last day that the others were seen)."""
     begins: dict[str, str] = {}
     """A state that subjects came into while they were watched -> the time at which they did."""
     units: dict[str, str] = {}

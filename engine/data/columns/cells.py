@@ -18,6 +18,7 @@ MISSING_MARKS = frozenset({
     "missing", "unknown", "not available", "not determined", "not done", "not measured", "not tested",
     "below detection", "bdl", "lod", "loq", "<lod", "< lod", "<loq", "< loq", "#div/0!", "#value!", "#ref!",
     "#num!", "#name?", "inf.", "nr", "n/d", "n.r.", "n.m.", "null", "lost", "failed", "error", "empty",
+    "pending", "tbd", "tba", "ausstehend", "en attente", "pendiente",
     "k.a.", "k. a.", "k.a", "ka.", "keine angabe", "n.b.", "n. b.", "n.n.", "nicht bestimmt", "nicht gemessen",
     "nicht nachweisbar", "unbekannt", "fehlt", "fehlend", "verloren", "leer", "ausfall", "s.d.", "s/d", "sin dato",
     "sin datos", "no disponible", "desconocido", "perdido", "falta", "manquant", "manquante", "inconnu", "inconnue",
@@ -245,12 +246,16 @@ def _strays(unknown: Sequence[str], counts: Mapping[str, int], exact: Mapping[st
     amounts = {cell.amount for cell in exact.values()}
     numbers, strays = sum(counts[text] for text in exact), sum(counts[text] for text in unknown)
     fractions = any("." in amount or "," in amount for amount in amounts)
-    if len(amounts) < 5 or (len(amounts) < 8 and not fractions):
+    if len(amounts) < 5 or (len(amounts) < 8 and not fractions and not (strays == 1 and numbers >= ONCE_AMONG)):
         return False
     if any(char.isdigit() for text in unknown for char in text):
         # 103b among 101, 102, 104 is a name; 1O3 among measured values is a slip.
         return strays <= max(1, 0.02 * numbers) and numbers >= 8 and (fractions or len(amounts) < numbers)
     return strays <= max(1, 0.1 * (numbers + strays))
+
+
+ONCE_AMONG = 40
+"""What is no number once among so many is an accident, also among few different counts."""
 
 
 def _signs(amounts: Sequence[str], hint: str) -> tuple[str, str] | None:

@@ -76,10 +76,17 @@ def told_of(rows: Rows, columns: Sequence[ColumnProfile]) -> dict[str, Told]:
     for name, told in _of_the_only_one(loose, columns).items():
         codes[name] = codes.get(name) or told
     own = Counter(labels.values())
-    kept = {name: {code: _short(words) for code, words in told.items()} for name, told in codes.items() if told}
+    kept = {name: _apart(told) for name, told in codes.items() if told}
     # What several columns are called (their group, their unit) tells none of them apart.
     called = {name: label for name, label in labels.items() if own[label] == 1}
     return {name: Told(called.get(name, ""), kept.get(name, {})) for name in {*called, *kept}}
+
+
+def _apart(told: Mapping[str, str]) -> dict[str, str]:
+    """Return code -> its meaning in short; whole where another has the same: `dead, cancer` and `dead, other cause`."""
+    short = {code: _short(words) for code, words in told.items()}
+    same = Counter(short.values())
+    return {code: text if same[text] == 1 else told[code][:_LONGEST] for code, text in short.items()}
 
 
 def _is_code(cell: str, columns: Sequence[ColumnProfile]) -> bool:
@@ -170,8 +177,11 @@ def _level(code: str, column: ColumnProfile) -> str:
 def _of_the_only_one(loose: Mapping[str, str], columns: Sequence[ColumnProfile]) -> dict[str, dict[str, str]]:
     """Return the codes that stand alone with the only column that has two or more of them, all of its levels told."""
     found: dict[str, dict[str, str]] = {}
+    codes = {_level(code, column) or code for code in loose for column in columns}
+    whole = [column for column in columns if column.levels and column.levels.keys() <= codes]
     for code in loose:
-        able = [column for column in columns if _level(code, column)]
+        # What is the letter of an arm and of a side of a tooth belongs where the other letters are told as well.
+        able = [c for c in whole if _level(code, c)] or [column for column in columns if _level(code, column)]
         if len(able) == 1:
             found.setdefault(able[0].name, {})[_level(code, able[0])] = loose[code]
     return {name: told for name, told in found.items() if len(told) > 1}

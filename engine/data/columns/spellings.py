@@ -134,7 +134,8 @@ def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[s
         spelled, known = " ".join(cell.split()), twins[_folded(cell)]
         level = spelled
         written = {_whole(text) for text in known}
-        if len(known) > 1 and (words_of_letters or len(written) == 1 or not _case_matters(sorted(written))):
+        slip = len(cell) > _LONG and min(known.values()) <= RARE * max(known.values())  # TGFB once beside seven TGFb
+        if len(known) > 1 and (words_of_letters or len(written) == 1 or slip or not _case_matters(sorted(written))):
             level = min(known, key=lambda text: (-known[text], text))
         # Blanks around a level that is spelled in no other way trouble nobody: every reader of levels cuts them.
         if level != cell and (level != cell.strip() or cell.strip() in cells):
@@ -142,6 +143,8 @@ def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[s
     return changed
 
 
+_LONG = 3
+"""Characters of names that are no genotypes."""
 _ARMS = re.compile(r"\b(?:arm|group|grp|trt|treat\w*|cohort|centre|center|site|ward|batch)\b", re.IGNORECASE)
 RARE = 0.2
 """A letter that is so much rarer in the other case is a slip of the hand."""

@@ -14,6 +14,9 @@ _MOST = 40
 _OCCASIONS = {
     word: place for place, when in enumerate(("first", "middle", "last")) for word in HINTS[f"occasion_{when}"]
 }
+_MONTHS = ("jan ene", "feb fev", "mar", "apr avr abr", "may mai", "jun juin", "jul juil", "aug aou ago", "sep set",
+           "oct okt", "nov", "dec dez dic")  # fmt: skip
+"""How the names of months begin, from January on."""
 _SIDES = {
     "left": 0,
     "right": 1,
@@ -78,6 +81,9 @@ def _readings(name: str) -> list[tuple[tuple[str, ...], Any, str, bool]]:
             readings.append(((*parts[:i], "*", *parts[i + 1 :]), (-1e-9, 5e8, 1e9)[_OCCASIONS[part]], part, True))
         elif part in _SIDES and (len(parts) > 1 or len(part) > 2):
             readings.append(((*parts[:i], "*", *parts[i + 1 :]), part, part, False))
+        elif part in HINTS["month"] and len(parts) > 1:
+            month = next(n for n, heads in enumerate(_MONTHS) if part.startswith(tuple(heads.split())))
+            readings.append(((*parts[:i], "*month", *parts[i + 1 :]), month * DAYS["month"], part, True))
         elif part.isdigit():
             readings += _numbered(parts, i)
     return readings
@@ -295,7 +301,8 @@ def parts_of_totals(table: View) -> dict[str, str]:
             a, b = part.numbers[both], total.numbers[both]
             if len(a) < 3 or (a > b).any() or not (a < b).any() or (b <= 0).any():
                 continue
-            named = total.hint("total") and not part.hint("total")
+            whole_said, part_said = total.named - part.named, part.named - total.named  # n_samples and n_pos share n
+            named = bool((whole_said or total.named) & HINTS["total"]) and not part_said & HINTS["total"]
             sums = any(
                 other is not part and other is not total and len(other.numbers) == len(total.numbers)
                 and bool(np.array_equal(part.numbers + other.numbers, total.numbers)) for other in whole

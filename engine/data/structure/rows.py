@@ -33,7 +33,7 @@ from engine.data.structure.scales import (
     view,
     with_scales,
 )
-from engine.data.structure.survival import BLOCK, begins, between_dates, time_to_event
+from engine.data.structure.survival import BLOCK, begins, between_dates, time_to_event, until_the_last
 from engine.data.structure.unit_columns import units_beside
 from engine.domain.profile import ColumnProfile, Repeated, Structure
 from engine.text import letters
@@ -103,6 +103,7 @@ def _structure(table: View) -> Structure:
     at_occasions = [w for w in families if w.ordered and not (hint(w.name, "time", "duration") or unit_is_time(w.name))]
     measured = {name for family in at_occasions for name in family.columns}
     survival = {} if dated else time_to_event(table, times, repeated, measured)
+    dated = dated or ({} if survival else until_the_last(table, at_occasions))
     wide = [w for w in families if not {survival.get("start"), survival.get("time")} <= set(w.columns)]
     parts = parts_of_totals(every)
     nested, crossed = _nested_and_crossed(table)
@@ -517,7 +518,8 @@ def _doses(table: View, times: list[str]) -> list[str]:
         if col.numbers is None or column.scale in ("date", "identifier", "code") or float(column.minimum or 0) < 0:
             continue
         few = col.size <= max(FEW, 0.35 * table.rows) and col.size <= 30 and col.sizes.mean() >= 2
-        unit = re.sub(r"[^a-z]", "", letters.plain(unit_of(col.name)))
+        stated = unit_of(col.name)
+        unit = "" if stated == "mm" else re.sub(r"[^a-z]", "", letters.plain(stated))  # no mM
         named = col.hint("dose") or (
             few
             and unit in ("mgkg", "ugkg", "mgday", "mgl", "ugml", "ngml", "nm", "um", "mm", "mgml")

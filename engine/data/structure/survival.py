@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from engine.data.structure.scales import (
@@ -23,9 +23,10 @@ from engine.data.structure.scales import (
     unit_is_time,
     unit_of,
 )
-from engine.domain.profile import Repeated
+from engine.domain.profile import Repeated, WideMeasure
 from engine.text import letters
 from engine.text.negation import NEGATORS
+from engine.text.times import DAYS
 
 _MOST = 40
 """At most so many columns are compared in pairs."""
@@ -109,7 +110,7 @@ def _ends_at(clock: Col, events: list[_Event]) -> list[_Event]:
 
 _ENTRY = re.compile(
     r"diagnos|dx|entr[yae]|enter|enrol|inclu|start|begin|beginn|debut|random|baseline|surg|operat|implant|admi|recruit|"
-    r"treat|adopt|onset|inicio|ingreso|aufnahme|first|index|from|regist|transplant|put.?in"
+    r"treat|adopt|onset|inicio|ingreso|aufnahme|first|index|from|regist|transplant|put.?in|insert|placed|place(?:ment)?\b|einsetz|eingesetzt"
 )
 _EXIT = re.compile(
     r"last|exit|end|fin\b|final|follow|fu\b|fup|lfu|censor|contact|death|dead|died|dod|deces|tod|discharge|out\b|alta|austritt|"
@@ -125,9 +126,7 @@ def between_dates(table: View, times: list[str]) -> dict[str, str]:
     """
     every = [c for c in table.cols if c.profile.scale == "date" and not _BORN.search(letters.plain(c.name))]
     # What many never came to (a transplant) is neither where watching began nor where it ended.
-    dates = [
-        c for c in every if (c.codes < 0).mean() <= RARE or (_EXIT.search(letters.plain(c.name)) and len(every) < 3)
-    ]
+    dates = [c for c in every if _lacks(c) <= RARE or (_EXIT.search(letters.plain(c.name)) and len(every) < 3)]
     if len(dates) > 2:
         exits = [c for c in dates if _EXIT.search(letters.plain(c.name))]
         entries = [c for c in dates if c not in exits and _ENTRY.search(letters.plain(c.name))]
@@ -140,11 +139,48 @@ def between_dates(table: View, times: list[str]) -> dict[str, str]:
     events = [(score, value, col) for col in table.cols
               if (score := _event_score(col, value := _event_value(col))) >= 0.5]  # fmt: skip
     if not events:
-        return {}
+        came = [c for c in every if c not in dates and _COMES.search(letters.plain(c.name)) and RARE < _lacks(c) < 1]
+        sure = (ends[1] or ends[0]) and (starts[0] or starts[1]) and len(came) == 1
+        return {"entry": entry.name, "exit": exit_.name, "came": came[0].name} if sure else {}
     _, value, event = max(events, key=lambda found: found[0])
     if _lacking_without_event(event, exit_):
         return {}  # a date of death alone does not say how long the living were watched
     return {"entry": entry.name, "exit": exit_.name, "event": event.name, "event_value": value}
+
+
+def until_the_last(table: View, families: Iterable[WideMeasure]) -> dict[str, str]:
+    """Return the day of what many rows never came to, and the last day of measurements (see `Structure.dated`).
+
+    `death_dpi` of 6, 9 and blanks beside weights of days 0 to 14: who has none was seen until day 14.
+    """
+    ends = [DAYS.get(re.sub(r"[^a-z]", "", one.labels[-1]), 0) * float(number[0])
+            for one in families if one.ordered and (number := re.findall(r"\d+", one.labels[-1]))]  # fmt: skip
+    taken = {name for one in families for name in one.columns}
+    for col in table.cols:
+        unit = next((DAYS[part] for part in tokens(col.name) if part in DAYS), 0)
+        if col.numbers is None or col.name in taken or not unit or not _COMES.search(letters.plain(col.name)):
+            continue
+        until = max(ends, default=0) / unit
+        if (
+            RARE < _lacks(col) < 1
+            and len(col.present) > 2
+            and float(col.present.min()) > 0
+            and col.present.max() <= until
+        ):
+            return {"came": col.name, "until": f"{until:g}"}
+    return {}
+
+
+_COMES = re.compile(
+    r"loss|lost|verlust|remov|explant|fail|versag|relapse|rezidiv|recur|progress|death|dead|died|deces|\btod|todes|muerte|event|"
+    r"ereignis|reoperat|revision|infect"
+)
+"""What the date of an end is called that most rows never came to."""
+
+
+def _lacks(col: Col) -> float:
+    """Return the share of rows without a value."""
+    return float((col.codes < 0).mean())
 
 
 def _lacking_without_event(event: Col, end: Col) -> bool:
@@ -312,6 +348,8 @@ def _clock_score(col: Col, times: list[str]) -> float:
         return 0.9
     if col.name in times or col.hint("time") or unit_is_time(col.name):
         return 0.6 if col.size > FEW or col.size > 0.4 * len(col.codes) else 0.4
+    if col.hint("month", "occasion_first", "occasion_last"):
+        return 0.0  # what was counted in August is no time
     return 0.25 if spread and col.size > FEW and not unit_of(col.name) and column.scale == "number" else 0.0
 
 

@@ -10,7 +10,7 @@ it, under the name of its formula; a step that uses it gets the step that makes 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from engine.data.structure.rows import look
@@ -65,20 +65,37 @@ def _with_span(sheet: Sheet) -> Sheet:
     found = sheet.structure.dated
     if not found:
         return sheet
-    name = f"days from {found['entry']} to {found['exit']}"
-    made = Made(
-        name, f"days_between(`{found['entry']}`, `{found['exit']}`)",
-        f"Each row was watched from {found['entry']!r} to {found['exit']!r}: the time is the days between.",
-    )  # fmt: skip
+    came = found.get("came", "")
+    made, columns = [_watched(found)], list(sheet.columns)
     role = RoleGuess(role="time", confidence=0.95, why="the days between two dates")
-    column = ColumnProfile(
-        name=name, kind="number", scale="number", distinct=MANY, roles=[role], unit="days", minimum=0
-    )
-    survival = {"time": name, "event": found["event"], "event_value": found["event_value"]}
-    structure = sheet.structure.model_copy(update={"survival": survival})
+    number = {"kind": "number", "scale": "number", "distinct": MANY, "roles": [role], "unit": "days", "minimum": 0}
+    columns.append(ColumnProfile.model_validate({"name": made[0].column, **number}))
+    survival = {"time": made[0].column, "event": found.get("event", ""), "event_value": found.get("event_value", "")}
+    if came:
+        survival |= {"event": f"{came} given", "event_value": "yes"}
+        why = f"Where {came!r} is given it happened; the others had not come to it when they were last seen."
+        made.append(Made(survival["event"], f"if_else(is_missing(`{came}`), 'no', 'yes')", why, happened=True))
+        without = next((column.missing for column in columns if column.name == came), 0)
+        levels = {"no": without, "yes": (sheet.profile.rows or 0) - without}
+        event = ColumnProfile(name=survival["event"], kind="category", scale="binary", distinct=2, levels=levels)
+        columns.append(event)
     guess = TypeGuess(type=DataType.SURVIVAL_TABLE, confidence=0.9, read=sheet.profile.types[0].read)
-    profile = sheet.profile.model_copy(update={"types": [guess, *sheet.profile.types], "structure": structure})
-    return view(Sheet(profile, sheet.made), [*sheet.columns, column], structure.repeated, made)
+    structure = sheet.structure.model_copy(update={"survival": survival})
+    update = {"types": [guess, *sheet.profile.types], "structure": structure, "column_profiles": columns}
+    return Sheet(sheet.profile.model_copy(update=update), (*sheet.made, *made))
+
+
+def _watched(found: Mapping[str, str]) -> Made:
+    """Return the column of how long each row was watched, from what `Structure.dated` says."""
+    came, until, entry, end = (found.get(part, "") for part in ("came", "until", "entry", "exit"))
+    if until:
+        why = f"Who has no {came!r} was watched until the last of the measurements beside it, {until}."
+        return Made(f"{came} or {until}", f"if_else(is_missing(`{came}`), {until}, `{came}`)", why)
+    days = f"days_between(`{entry}`, `{end}`)"
+    if came:
+        days, end = f"if_else(is_missing(`{came}`), {days}, days_between(`{entry}`, `{came}`))", f"{came} or {end}"
+    why = f"Each row was watched from {entry!r} to {end!r}: the time is the days between."
+    return Made(f"days from {entry} to {end}", days, why)
 
 
 def with_list_as_set(data: Data) -> Data:

@@ -274,10 +274,12 @@ def kaplan_meier(
 
     wanted, notes = asked_moments(at, at_unit, at_times, time, time_unit)
     warnings += notes
+    own = at_unit.removesuffix("s") if at == 1 else at_unit
+    said = {wanted[0]: f"{at:g} {own} ({wanted[0]:g}{unit})"} if at is not None and at_unit else {}
     survival_at, notes = survival_points(curves, data["time"], labels, wanted, start, unit)
     warnings += notes
     findings = (
-        point_findings(survival_at, group, unit, since, medians) + findings
+        point_findings(survival_at, group, unit, since, medians, said) + findings
     )  # a moment that was asked for is the answer
     return {
         "km_table": table,
@@ -309,6 +311,12 @@ def half_time(data):
     return time_at_half(curve["time"], curve["survival"])
 
 
+def left_at(data, moment):
+    """Return the share that had no event by a moment, by the Kaplan-Meier estimate."""
+    curve = survival_curve(data["time"], data["event"], "log-log")
+    return float(curve.loc[curve["time"] <= moment, "survival"].min())
+
+
 def largest_ratio(pairs):
     """Return the largest ratio of hazards, either way round, that intervals of all pairs at once (Bonferroni) hold."""
     import numpy as np
@@ -322,13 +330,14 @@ def largest_ratio(pairs):
     return float(np.exp((centre.abs() + wider * half).max()))
 
 
-def told_halves(halves, group, unit):
-    """Return in words when half of each group had the event, as the first part of what is told; "" where none had."""
+def told_halves(halves, left, moment, group, unit):
+    """Return in words when half of each group had the event, and how many were left of those that never came so far."""
     reached = [f"{at:g} {unit}".rstrip() + f" with {called_level(name, group)}"
                for name, at in halves.items() if at == at]  # fmt: skip
-    never = [called_level(name, group) for name, at in halves.items() if at != at]
-    fewer = f"; fewer than half with {in_a_row(never)}" if never else ""
-    return f"half had the event by {in_a_row(reached)}{fewer}; " if reached else ""
+    never = [f"{100 * left[name]:.0f} % with {called_level(name, group)}" for name, at in halves.items() if at != at]
+    still = f"{in_a_row(never)} had not by {moment:g} {unit}".rstrip() if never else ""
+    half = f"half had the event by {in_a_row(reached)}" if reached else ""
+    return "".join(f"{part}; " for part in (half, still) if part)
 
 
 def peto_ratio(times, events, first):
@@ -545,6 +554,9 @@ def log_rank(
     if len(groups) > 2 and not clear and (reach := largest_ratio(table.iloc[1:])):
         unseen = f"; the data are compatible with hazard ratios of up to {format_number(reach)} between two of them"
     halves = {name: half_time(data[labels == name]) for name in groups} if len(groups) <= 4 and start is None else {}
+    moment = min((data.loc[labels == name, "time"].max() for name in halves), default=0.0)
+    left = {name: left_at(data[labels == name], moment) for name in halves}
+    halved = told_halves(halves, left, moment, group, unit)
     pairs = {tuple(item["comparison"].split(" vs ")) for item in table.iloc[1:].to_dict("records")
              if item["p_adj"] < 0.05}  # fmt: skip
     apart = [f"{called_level(a, group)} differs from {called_level(b, group)}" for a, b in pairs]
@@ -552,7 +564,7 @@ def log_rank(
     findings = [
         {
             "text": (
-                f"{said}{told_halves(halves, group, unit)}{hazard}log-rank {format_p(rows[0]['p_value'])}{several} "
+                f"{said}{halved}{hazard}log-rank {format_p(rows[0]['p_value'])}{several} "
                 f"(n = {len(data)}, {int(data['event'].sum())} events, {event} = {chosen}{since}){unseen}."
             ),
             "values": [

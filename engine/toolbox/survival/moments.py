@@ -71,10 +71,11 @@ def survival_points(curves, times, labels, moments, landmark, unit):
     return (pd.DataFrame(points) if points else None), warnings
 
 
-def points_finding(table, group, unit, since, medians=()):
+def points_finding(table, group, unit, since, medians=(), said=()):
     """Return the finding on all groups at one moment, the highest survival first; none of several moments.
 
-    `medians` is the finding on the medians, which the sentence ends with: either may be what is asked.
+    `medians` is the finding on the medians, which the sentence ends with: either may be what is asked; `said` tells a
+    moment as the question has it.
     """
     if table is None or table["time"].nunique() != 1 or not 2 <= len(table) <= 6:
         return []
@@ -93,21 +94,27 @@ def points_finding(table, group, unit, since, medians=()):
     also = "".join(f"; {one['text'][0].lower()}{one['text'][1:]}" for one in known) or "."
     values += [value for one in known for value in one["values"]]
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}{also}"
-    text = f"Survival at {points[0]['time']:g}{unit}{since} was {listed}"
+    text = f"Survival at {told_moment(points[0]['time'], unit, said)}{since} was {listed}"
     return [{"text": text, "values": values, "output": "survival_at"}]
 
 
-def point_findings(table, group, unit, since, medians=()):
+def told_moment(moment, unit, said):
+    """Return a moment with its unit, as the question has it where it differs from the column's: 5 years."""
+    return dict(said).get(moment, f"{moment:g}{unit}")
+
+
+def point_findings(table, group, unit, since, medians=(), said=()):
     """Return a finding for each of the first six points: the share that survives, its interval, who is at risk."""
-    findings = points_finding(table, group, unit, since, medians) if group else []
+    findings = points_finding(table, group, unit, since, medians, said) if group else []
     for point in [] if table is None else table.head(6).to_dict("records"):
         low, high = (format_number(100 * point[key]) for key in ("lower_95", "upper_95"))
         sure = f"95 % interval {low} to {high} %; " if point["lower_95"] == point["lower_95"] else ""
         who = f"{group} = {point['group']}" if group else "All subjects"
         known = [] if group or table["time"].nunique() > 1 else medians
+        moment = told_moment(point["time"], unit, said)
         also = "".join(f"; {one['text'].removeprefix('All subjects: ')}" for one in known) or "."
         findings.append(
-            {"text": f"{who}: survival at {point['time']:g}{unit} is {100 * point['survival']:.1f} %{since} "
+            {"text": f"{who}: survival at {moment} is {100 * point['survival']:.1f} %{since} "
                      f"({sure}{point['at_risk']} at risk){also}",
              "values": finding_values(survival=(point["survival"], point["lower_95"], point["upper_95"]),
                                       at_risk=point["at_risk"])

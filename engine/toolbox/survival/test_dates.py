@@ -147,3 +147,39 @@ def test_times_that_lack_in_the_living_are_refused_for_their_bias():
     alike = days.where(np.arange(len(days)) % 4 > 0)
     warnings = kaplan_meier(table.assign(days=alike), time="days", event="vital_status", event_value="dead")["warnings"]
     assert not any("more frequent" in text for text in warnings)
+
+
+def test_a_date_of_loss_that_most_never_came_to_ends_the_watching_of_those_who_did(tmp_path):
+    table = registry().rename(columns={"diagnosed": "Insertion_Datum", "last_seen": "Letzte_Kontrolle"})
+    lost = table["vital_status"] == "dead"
+    table = table.assign(Verlust_Datum=table["Letzte_Kontrolle"].where(lost)).drop(columns="vital_status")
+    table.to_csv(tmp_path / "implants.csv", index=False)
+    data = profile_files([tmp_path / "implants.csv"])
+    told = {"entry": "Insertion_Datum", "exit": "Letzte_Kontrolle", "came": "Verlust_Datum"}
+    assert data[0].structure.dated == told
+    plan = the_planner().plan("do the arms differ in survival", data).plan
+    (node,) = [node for node in plan.nodes if node.tool == "log_rank"]
+    derived = {n.params["name"]: n.params["expression"] for n in plan.nodes if n.tool == "derive_column"}
+    assert {node.params["time"], node.params["event"]} == {*derived}
+    made = table
+    for name, expression in derived.items():
+        made = derive_column(made, name=name, expression=expression)["derived"]
+    days = (pd.to_datetime(table["Letzte_Kontrolle"]) - pd.to_datetime(table["Insertion_Datum"])).dt.days
+    assert made[node.params["time"]].tolist() == days.tolist()
+    assert (made[node.params["event"]] == "yes").tolist() == lost.tolist()
+
+
+def test_who_has_no_day_of_death_was_seen_until_the_last_measurement(tmp_path):
+    draw, n = np.random.default_rng(5), 40
+    table = pd.DataFrame({"mouse": [f"m{k}" for k in range(n)], "vacc": ["PBS", "A"] * (n // 2)})
+    for day in range(0, 15, 2):
+        table[f"wt_d{day}_g"] = draw.normal(20, 1, n).round(1)
+    dies = (draw.random(n) < np.where(table["vacc"] == "PBS", 0.8, 0.2)).astype(bool)
+    table["death_dpi"] = np.where(dies, draw.integers(5, 11, n), np.nan)
+    table.to_csv(tmp_path / "mice.csv", index=False)
+    data = profile_files([tmp_path / "mice.csv"])
+    assert data[0].structure.dated == {"came": "death_dpi", "until": "14"}
+    plan = the_planner().plan("Is survival after challenge longer in A than in PBS?", data).plan
+    derived = {n.params["name"]: n.params["expression"] for n in plan.nodes if n.tool == "derive_column"}
+    assert derived["death_dpi or 14"] == "if_else(is_missing(`death_dpi`), 14, `death_dpi`)"
+    assert any(node.tool == "log_rank" and node.params["time"] == "death_dpi or 14" for node in plan.nodes)

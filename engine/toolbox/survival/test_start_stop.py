@@ -254,7 +254,8 @@ def test_a_moment_in_another_unit_comes_first_with_its_interval(lung):
     value = result["findings"][0]["values"][0]
     assert (value["value"], value["low"], value["high"]) == pytest.approx((0.409, 0.345, 0.486), abs=6e-4)
     assert (
-        "survival at 365.25 days is 40.9 % (95 % interval 34.5 to 48.6 %; 65 at risk)" in result["findings"][0]["text"]
+        "survival at 1 year (365.25 days) is 40.9 % (95 % interval 34.5 to 48.6 %; 65 at risk)"
+        in result["findings"][0]["text"]
     )
     assert "1 years are 365.25 days" in text_of(result)
 
