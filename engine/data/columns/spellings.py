@@ -1,5 +1,7 @@
 """Levels that differ only by case, accents, hyphens or blanks (`Male`, `male `; `sí`, `si`; `T-bar`, `Tbar`) are one.
 
+So is what stands a few times in short or in the plural (`ctrl`, `Butchers`).
+
 That holds wherever a table is read.
 
 Left as written they are groups of their own in every test, and two raters agree on nothing. Where case tells things
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 
 from engine.data.columns.cells import is_unit
 from engine.data.columns.genes import in_gene_family, is_gene_header
@@ -90,7 +93,9 @@ def told_joins(name: str, joined: dict[str, dict[str, str]]) -> list[str]:
         accents = ", accents" * (not all(map(str.isascii, every)))
         hyphens = ", hyphens" * any(re.search(r"\w[-_]\w", text) for text in every)
         species = ", short names of species" * any(map(_SHORT.match, changed))
-        by = f"case{accents}{hyphens}{species} or blanks"
+        short = ", short forms" * any(_folded(cell) != _folded(level) for cell, level in changed.items())
+        short = "" if species else short
+        by = f"case{accents}{hyphens}{species}{short} or blanks"
         told.append(f"{name}: column {column!r}: levels that differ only by {by} are one level: {shown}.")
     more = [f"{name}: {len(told) - 4} more columns are read with such levels joined."] if len(told) > 4 else []
     return told[:4] + more
@@ -126,14 +131,18 @@ def _whole(cell: str) -> str:
 
 def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[str, str]:
     twins: dict[str, Counter[str]] = {}
+    forms = {_folded(cell) for cell in family}
     for cell, count in family.items():
-        twins.setdefault(_folded(cell), Counter())[" ".join(cell.split())] += count
+        twins.setdefault(_in_full(_folded(cell), forms), Counter())[" ".join(cell.split())] += count
     words_of_letters = len(twins) > 1 and (any(set(twins) <= pair for pair in _LETTERS) or slips)
     changed = {}
     for cell in cells:
-        spelled, known = " ".join(cell.split()), twins[_folded(cell)]
+        spelled, known = " ".join(cell.split()), twins[_in_full(_folded(cell), forms)]
         level = spelled
         written = {_whole(text) for text in known}
+        several = len({_folded(text) for text in known}) > 1
+        if several and min(known.values()) > RARE * max(known.values()):
+            continue  # as many `cats` as `cat`, or as many m as male
         slip = len(cell) > _LONG and min(known.values()) <= RARE * max(known.values())  # TGFB once beside seven TGFb
         if len(known) > 1 and (words_of_letters or len(written) == 1 or slip or not _case_matters(sorted(written))):
             level = min(known, key=lambda text: (-known[text], text))
@@ -145,6 +154,22 @@ def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[s
 
 _LONG = 3
 """Characters of names that are no genotypes."""
+
+
+_IN_SHORT = {
+    "ctrl": "control", "ctl": "control", "cntrl": "control", "contr": "control", "veh": "vehicle", "plac": "placebo",
+    "y": "yes", "n": "no", "j": "ja", "m": "male", "f": "female", "pos": "positive", "neg": "negative",
+}  # fmt: skip
+"""What a hurried hand writes for a level that stands in full in other rows."""
+
+
+def _in_full(form: str, forms: Collection[str]) -> str:
+    """Return a spelling as others have it: in full, without the s of a plural (`Butchers` beside `butcher`)."""
+    if _IN_SHORT.get(form) in forms:
+        return _IN_SHORT[form]
+    return form[:-1] if len(form) > _LONG and form.endswith("s") and form[:-1] in forms else form
+
+
 _ARMS = re.compile(r"\b(?:arm|group|grp|trt|treat\w*|cohort|centre|center|site|ward|batch)\b", re.IGNORECASE)
 RARE = 0.2
 """A letter that is so much rarer in the other case is a slip of the hand."""

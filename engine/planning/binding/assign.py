@@ -297,7 +297,7 @@ class Assignment:
         subjects = {item.subject for item in self.sheet.structure.repeated}
         if (param.role == "predictors" and self._is_of_a_cause(name)) or self._runs_along(param, name):
             return True  # coverslips of one genotype each cannot stand beside it
-        if param.role == "group" and name in subjects and column and column.distinct > FEW:
+        if param.role == "group" and name in subjects and column and (column.distinct > FEW or self._is_unit(name)):
             return True  # whose rows belong together is no group to compare
         explains = self._explains(param)
         if explains and reading.parts.get(name) == {"cause"} and name not in self.kept:
@@ -309,6 +309,10 @@ class Assignment:
         if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained
         return self._is_whom(param, name)
+
+    def _is_unit(self, name: str) -> bool:
+        """Say whether the words make of a column what rows are of, and nothing else."""
+        return self.reading.parts.get(name) == {"subject"}
 
     def _runs_along(self, param: ParamSpec, name: str) -> bool:
         """Say whether a curve runs along a column, which therefore is not what it measures: a dose."""
@@ -328,8 +332,10 @@ class Assignment:
             return True  # `in the wild type` is about those rows, it holds nothing constant
         if param.role in ("anything", "measures") and name in self.kept and name not in reading.named():
             return True  # `the median time of the ill` asks for no median of being ill
-        if param.role == "measures" and reading.levels(name) and name not in reading.named():
-            return True  # nor does `at 1 h` ask for the hours
+        if param.role == "measures" and reading.levels(name) and (
+            name not in reading.named() or self._contrasted(name)
+        ):  # fmt: skip
+            return True  # nor does `at 1 h` ask for the hours, and two sizes of cells are compared, not measured
         if param.role == "held" and name not in reading.named() and not reading.is_a(name, "adjust"):
             return True  # a level that is named is compared or kept, never held constant
         if name not in self.alone or self._contrasted(name) or reading.is_a(name, "by"):

@@ -7,7 +7,7 @@ import re
 from engine.domain.profile import ColumnProfile
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.slots import FEW_LEVELS
-from engine.planning.reading.contrast import control_of
+from engine.planning.reading.contrast import control_level, control_of
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import is_id
 
@@ -104,11 +104,12 @@ def _set_apart(column: ColumnProfile, reading: Reading) -> str | None:
     control = control_of(column, list(column.levels))
     against = next((c.levels for c in reading.contrasts if c.column == column.name and c.explicit), ())
     named = [level for level in reading.levels(column.name) if level in column.levels]
-    if len(against) == 2 and {*against} <= {*column.levels}:
-        return against[1] if against[0] != control else None
+    if len(against) == 2 and {*against} <= {*column.levels} and against[0] != control:
+        return against[1]
     if len(column.levels) == 2 and len(named) == 1 and named[0] != control:
         return next(level for level in column.levels if level != named[0])
-    return None
+    # Who computes knows no legend: that B is the placebo has to be said.
+    return control if control and control != control_level(list(column.levels)) else None
 
 
 def _base_level(column: ColumnProfile, reading: Reading) -> str | None:

@@ -115,6 +115,8 @@ def _response(column: ColumnProfile, sheet: Sheet) -> float:
 def _predictor(column: ColumnProfile, sheet: Sheet) -> float:
     if column.scale in ("identifier", "date", "text") or is_id(column):
         return 0.0
+    if column.kind == "category" and 2 * column.missing > (sheet.profile.rows or 0):
+        return 0.0  # a remark on a few rows: a model would be left with these
     return 0.8 if column.scale == "code" else 1.0
 
 
@@ -295,6 +297,7 @@ SLOTS: dict[str, Slot] = {
     "id": Slot(_key),
     "well": Slot(_key),
     "anything": Slot(_anything, _OUTCOME, _CAUSE),
+    "verdict": Slot(_rating, _OUTCOME, _CAUSE),
     "measures": Slot(_any_number, _OUTCOME, _CAUSE),
     "wide": Slot(
         _occasion,

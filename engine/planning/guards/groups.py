@@ -36,6 +36,10 @@ def unknown_groups(case: Case) -> None:
     named = [item[2] for item in taken if item[0] in ("column", "level", "gene")]
     if len(named) == 2 or any(strength >= BY_ITS_NAME for strength in named):
         return
+    columns = {column.name: column for column in case.data.columns()}
+    of_two = (columns.get(item[1].partition(" = ")[0]) for item in taken if item[0] == "level")
+    if any(column is not None and column.codes and len(column.levels) == 2 for column in of_two):
+        return  # `the gel versus placebo`: of two arms that a legend tells, one of which is named, the other is meant
     if all(word.lower() in _GENERIC | STOP or control_level([word]) for word in (match["a"], match["b"])):
         return
     groups = [f"{c.name}: {', '.join(list(c.levels)[:6])}" for c in case.data.columns() if is_group(c) and c.levels][:5]

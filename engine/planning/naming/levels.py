@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.columns import literally, windows
 from engine.planning.naming.lexicon import alike, same_meaning
-from engine.planning.naming.mention import LONGEST, NO, PERSONS, SURE, ColumnMention
+from engine.planning.naming.mention import LONGEST, NO, PERSONS, SURE, SURE_NAME, ColumnMention
 from engine.planning.naming.names import Name
 from engine.text.codes import told_beside
 from engine.text.names import name_parts
@@ -39,7 +39,13 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         literal = [m._replace(level=level) for level in levels for m in literally(words, level, text, column.name)]
         longest = [m for m in literal if not any(_inside(m, other) for other in literal)]
         found = [m for m in found if not any(m.first <= o.last and o.first <= m.last for o in longest)] + longest
-    return [m for m in found if not _only_initials(m, words) and not _held(m, words, found)]
+    return [m for m in found if not (_only_initials(m, words) or _held(m, words, found) or _of_its_column(m, words))]
+
+
+def _of_its_column(mention: ColumnMention, words: Sequence[Token]) -> bool:
+    """Say whether a part of a level only says of what a column is: the `type of shop` is no fish shop."""
+    before = [word.text for word in words[max(0, mention.first - 2) : mention.first]]
+    return mention.strength < SURE_NAME and before[1:] == ["of"] and before[0] in name_parts(mention.column)
 
 
 def _held(mention: ColumnMention, words: Sequence[Token], others: Sequence[ColumnMention]) -> bool:
@@ -65,7 +71,8 @@ def _only_initials(mention: ColumnMention, words: Sequence[Token]) -> bool:
     own = [word.text for word in words[mention.first : mention.last + 1]]
     after = [word.text for word in words[mention.last + 1 : mention.last + 2]]
     initials = len(own) > 1 and "".join(word[0] for word in own) == mention.level.lower()
-    whom = bool(own) and own[0].removesuffix("s") in PERSONS | {"pt", "mice"}  # `patients different` are no PD
+    whom = own[0].removesuffix("s") in PERSONS | {"pt", "mice"} or bool(time_unit(own[0]))
+    # `patients different` are no PD, and `at 6 months lower` is no ML
     return initials and (whom or "test" in (own[-1], *after))
 
 
@@ -133,8 +140,8 @@ def _level(
         glued = len(window) > 1 and window[-1].end - window[0].start == sum(len(word.text) for word in window)
         if glued and len(level) <= 3 and not time_unit(window[0].text) and not level.lower().startswith(window[0].text):
             continue  # `DESeq2` and `DUSP1` are names of their own, not D2 and D1
-        if len(window) > 2 and _names_two(window, level, column):
-            continue  # `rescue and KO` are two levels, and not the one called KO+rescue
+        if len(window) > 2 and (_names_two(window, level, column) or _sets_apart(window)):
+            continue  # `rescue and KO` are two levels, not the one called KO+rescue, and `the gel than placebo` is no placebo gel
         if denied and not any(word.text in NEGATORS or word.text.removesuffix("s") in NO for word in window):
             continue  # `the detected ones` are not those `not detected`
         if (
@@ -173,6 +180,10 @@ def _letters(words: Sequence[Token], column: ColumnProfile, level: str, text: st
         match.start("l" if match["l"] else "m") for match in re.finditer(against, text)
     }  # `B versus A, adjusted`
     return meant + [at for at, w in enumerate(words) if w.start in starts]
+
+
+def _sets_apart(window: Sequence[Token]) -> bool:
+    return any(word.text in ("vs", "versus", "against", "than") for word in window[1:-1])
 
 
 def _names_two(window: Sequence[Token], level: str, column: ColumnProfile) -> bool:

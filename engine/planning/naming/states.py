@@ -51,7 +51,7 @@ def states_meant(
     A dose of which nothing was given counts, too: `without inhibitor`.
     """
     by_name = {column.name: column for column in columns}
-    found = _nothing_given(words, columns)
+    found = [*_nothing_given(words, columns), *_not_alive(words, columns)]
     for mention in named:
         column = by_name.get(mention.column)
         levels = {level.strip().lower(): level for level in column.levels} if column is not None else {}
@@ -86,6 +86,21 @@ def states_meant(
 def _marks_some(column: ColumnProfile) -> bool:
     """Say whether a column holds a mark in some rows and nothing in the others."""
     return len(column.levels) == 1 and column.missing > 0
+
+
+_ALIVE = frozenset("alive living survived surviving survives lebt lebend vivant vivo".split())
+_DEAD = frozenset("dead die died dies dying death deaths mortality perished".split())
+
+
+def _not_alive(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
+    """Return `dead` and `died` as the no of the only column that is called alive, where none is called dead."""
+    if any(_DEAD & _parts(column) for column in columns):
+        return []
+    levels = {column.name: {level.strip().lower(): level for level in column.levels}
+              for column in columns if _ALIVE & _parts(column)}  # fmt: skip
+    no = [(name, own[level]) for name, own in levels.items() for level in own if level in NO]
+    at = [n for n, word in enumerate(words) if word.text in _DEAD] if len(levels) == len(no) == 1 else []
+    return [ColumnMention(*no[0], n, n, 0.9) for n in at]
 
 
 _NOT_GIVEN = re.compile(

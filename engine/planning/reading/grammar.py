@@ -37,6 +37,12 @@ _BY = r"(?<!paired )(?<!matched )(?<!blocked )by"
 """What pairs the rows is not what they are compared by."""
 HOLDS = r"(?:adj\b\.?|(?:adjust|correct|control|account|allow)\w*)"
 """To correct, control or account for something is to adjust for it."""
+_UNIT = r"(?:(?:the|my|our|a|an)\s+)?(?:(?:true|real|experimental|biological|statistical|independent)\s+)?(?:units?|replicates?)\b(?!\s+(?:means?|number))"
+"""What rows are of is no group: `colony is the replicate`, `the experimental unit is the pen`."""
+_UNITS = re.compile(
+    rf"(?P<s>{_ITEM})\s*(?:as|is|are|=)\s+{_UNIT}|\b{_UNIT}\s*(?:of replication\s*)?(?:is|are|=|:)\s*(?P<t>{_ITEM})",
+    re.IGNORECASE,
+)
 _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:effects?|influence|impact|role|contribution) of{_GAP}{_X}{_GAP}\b(?:on|for|in){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:{HOLDS}|stratif\w*|condition\w*) (?:(?:it|this|that|also) )?(?:for|by|on|with){_GAP}{_HELD}", {"a": "adjust"}),
@@ -46,6 +52,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:once|when|after|with){_GAP}{_A}{_GAP}(?:(?:is|are|was|were|ha(?:s|ve) been) )?(?:also )?(?:accounted for|adjusted for|corrected for|controlled(?: for)?|allowed for|taken into account|(?:held|kept) (?:constant|fixed|equal))(?!{_GAP}<[cl])", {"a": "adjust"}),
     (rf"\b(?:for|per|by) (?:(?:each|every|an?|one|two|five|ten|\d+) )?(?:(?:more|extra|additional|further) )?(?:units?|points?) (?:more )?(?:of|in|higher|more){_GAP}{_X}", {"x": "cause"}),
     (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}{_GAP}into account", {"a": "adjust"}),
+    (rf"\btak(?:ing|e)\s+(?P<a>{_ITEM}\s+(?!<|and\b|or\b)[\w-]+\s+(?:and|or)\s+{_ITEM}){_GAP}into account", {"a": "adjust"}),
     (rf"\b(?:regardless|irrespective|independent(?:ly)?) of{_GAP}{_A}", {"a": "adjust"}),
     (rf"\b(?:mind|given|holding|keeping|at (?:the )?same|at equal|for the same|with (?:the )?(?:same|equal|identical)){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
     (rf"{_A}(?:\s*,)?\s+(?:is|are|being|was|were)\s+(?:held|kept)\s+(?:constant|fixed|equal)", {"a": "adjust"}),
@@ -100,6 +107,17 @@ def shares_of(coded: Coded) -> list[tuple[ColumnMention, list[ColumnMention]]]:
     return [(whom, what) for whom, what in found if all(m.column != whom.column for m in what)]
 
 
+_DEFINED = re.compile(r"\(\s*(?:i\.?e\.?,?\s*)?<c\d+>\s*(?:==?|is|equals)\s*(?P<l><l\d+>)\s*\)")
+_COUNTS = re.compile(r"\bhow (?:many|often)\b|%|\b(?:percent\w*|share|proportion|fraction|rate)s?\b", re.IGNORECASE)
+
+
+def defined(coded: Coded) -> list[ColumnMention]:
+    """Return the level by which a bracket tells what is counted: `how many colonies died over winter (alive_spring = no)`."""
+    counts = _COUNTS.search(coded.question)
+    told = [coded.inside(match["l"])[0] for match in _DEFINED.finditer(coded.text)] if counts else []
+    return [what for what in told if counts and counts.start() < coded.words[what.first].start]
+
+
 _SHARES_BY = re.compile(
     rf"(?:%|\b(?:percent|per cent|percentage|proportion|share|fraction)s?) of{_SAME}{{0,2}}?\s+(?P<x><l\d+>)(?:\s*<c\d+>)?"
     rf"(?:\s+(?!<)[\w'-]+){{0,3}}?\s+(?:{_VARIES}|more|less|fewer|better|worse)\b{_GAP}\b(?:with|in|among|between|for|at|under|by|across){_GAP}{_Y}",
@@ -136,6 +154,9 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
             for key, part in roles.items():
                 for mention in coded.inside(match[key]):
                     found.setdefault(mention.column, set()).add(part)
+    for match in _UNITS.finditer(text):
+        for mention in coded.inside(match["s"] or match["t"]):
+            found[mention.column] = {"subject"}  # `20 bees per colony. Colony is the replicate`
     measured = [column for column, parts in found.items() if "outcome" in parts and not parts & {"over", "cause"}]
     for parts in found.values():
         if measured and "over" in parts:

@@ -56,14 +56,39 @@ def _stretches(question: str) -> Iterator[tuple[int, int, bool]]:
 def _by_name(text: str, sheet: Sheet) -> Iterator[tuple[str, tuple[str, ...], str]]:
     """Yield (column, values, as told) for names in a text that are cells of a column of names."""
     codes = re.findall(CODE, text)
+    subjects = {item.subject for item in sheet.structure.repeated}
     for column in sheet.columns if codes else ():
-        if not is_id(column):
+        if not is_id(column) and (column.levels or column.name not in subjects):
             continue
         cells = {_plain(cell): cell for cell in sheet.frame()[column.name].dropna().astype(str)}
         own = tuple(dict.fromkeys(cells[_plain(code)] for code in codes if _plain(code) in cells))
         if own:
             yield column.name, own, listed(list(map(repr, own)))
             return
+
+
+def marks_left_out(question: str, data: Data) -> Iterator[tuple[int, int]]:
+    """Yield where words name cells that are read as missing, in phrases that leave them out: `the pending one leave out`.
+
+    Rows without a value are left out where it is needed, so nothing else is to be done.
+    """
+    marks = {mark.strip().lower() for sheet in data.sheets for mark in _marks(sheet)}
+    for start, end, keeps in _stretches(question):
+        text = question[start:end].lower()
+        for mark in () if keeps else marks:
+            said = re.search(rf"(?<!\w){re.escape(mark)}(?!\w)", text) if _SAYS.search(mark) else None
+            if said is not None:
+                yield start + said.start(), start + said.end()
+
+
+_SAYS = re.compile(r"[^\W\d_]{3}")
+
+
+def _marks(sheet: Sheet) -> Iterator[str]:
+    """Yield the cells that a file's reader takes for missing, of all columns together or one by one."""
+    known: list[str] | dict[str, list[str]] = sheet.profile.types[0].read.get("na", [])
+    for marks in known.values() if isinstance(known, dict) else [known]:
+        yield from map(str, marks)
 
 
 def _plain(name: str) -> str:

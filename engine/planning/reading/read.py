@@ -18,11 +18,11 @@ from engine.planning.naming.overlaps import beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level, groups_meant
-from engine.planning.reading.grammar import contrasts, parts_of, ranges, shares_compared, shares_of
+from engine.planning.reading.grammar import contrasts, defined, parts_of, ranges, shares_compared, shares_of
 from engine.planning.reading.leaving_out import WITH_AND, talked_of
 from engine.planning.reading.masking import masked
-from engine.planning.reading.named_rows import named_rows
-from engine.planning.reading.reading import Contrast, Part, Reading, Request
+from engine.planning.reading.named_rows import marks_left_out, named_rows
+from engine.planning.reading.reading import Contrast, Part, Reading, Request, Restriction
 from engine.planning.reading.remarks import beside_remarks, named_by_remarks
 from engine.planning.reading.requests import PAIRED, requests_of
 from engine.planning.reading.rows import (
@@ -155,6 +155,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
         for r in restrictions(coded, by_name)
         if not any(start <= words[r.first].start and words[r.last].end <= end for start, end in explained)
     ]
+    kept = _counted_as_defined(reading, kept, coded, by_name)
     for whom, what in shares_of(coded):
         counted = {m.column for m in what}
         kept = [r._replace(sure=r.sure or r.column == whom.column) for r in kept if r.column not in counted]
@@ -192,6 +193,8 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
         and (r.sure or r.op != "in" or r.column not in more)
     ]  # fmt: skip
     reading.restrictions += [item.restriction for item in remarks] + named_rows(question, words, data)
+    for start, end in marks_left_out(question, data):
+        reading.mark_text(start, end, "restriction", "read as missing")
     happened = {made.column for sheet in data.sheets for made in sheet.made if made.happened}
     reading.restrictions = [r for r in reading.restrictions if r.column not in happened]
     reading.parts |= {name: {"outcome"} for name in reading.columns() if name in happened}
@@ -208,6 +211,19 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     reading.masked = masked(reading, by_name)
     _mark(reading)
     return reading
+
+
+def _counted_as_defined(
+    reading: Reading, kept: list[Restriction], coded: Coded, by_name: Mapping[str, ColumnProfile]
+) -> list[Restriction]:
+    """Take what a bracket defines for what is counted, where nothing else is, and return the rows without it."""
+    for what in defined(coded):
+        others = [name for name, own in reading.parts.items() if "outcome" in own and name != what.column]
+        if by_name[what.column].scale == "binary" and not others:
+            kept = [r for r in kept if r.column != what.column]
+            reading.parts[what.column] = {"outcome"}
+            reading.shares.add(what.column)
+    return kept
 
 
 _ODDS = re.compile(r"\bodds\b|(?-i:\bORs?\b)", re.IGNORECASE)

@@ -51,7 +51,7 @@ _LABELS = {
     **dict.fromkeys(("subject", "pair", "cluster"), "Rows belong together by"),
     "time": "Time", "event": "Event", "start": "Start", "split": "Split by", "ordered": "Ordered groups",
     **dict.fromkeys(("over", "dose"), "Along"),
-    "x": "Along", "measures": "Measured", "wide": "Occasions", "anything": "About", "part": "Number", "total": "Out of",
+    "x": "Along", "measures": "Measured", "wide": "Occasions", "anything": "About", "verdict": "About", "part": "Number", "total": "Out of",
     "exposure": "Per", "batch": "Batch", "gene": "Gene", "interest": "Of interest", "reference": REFERENCE,
     "event_if_binary": "Event is", "positive": "Positive", "measure_a": "First", "measure_b": "Second", "rating_a": "First",
     "rating_b": "Second", "levels": "Only", "against": "Against", "period": "Periods", "panel_unit": "Units",

@@ -228,7 +228,7 @@ _SHARES, _PPV, _NPV = (
         "accuracy_plot": "figure: the shares with their intervals",
     },
     params={
-        "test": param("Column of the test: yes/no, or a number", kind="column", of="table", role="anything",
+        "test": param("Column of the test: yes/no, or a number", kind="column", of="table", role="verdict",
                       called=r"(.* )?(test|strip|stick|kit|rapid|quick|screen\w*|alert|score|index)( .*)?"),
         "outcome": OUTCOME,
         "event_value": EVENT_VALUE,
