@@ -166,9 +166,10 @@ def _without_not_done(name: str, cleaned: Cleaned) -> None:
         cells = cleaned.frame[column]
         if cells.dtype != object or cells.nunique() > MOST_STATES:
             continue
-        levels = [str(level) for level in cells.dropna().unique()]
+        levels = [str(level) for level in cells.value_counts().index]
         marks = [level for level in levels if tidy(level).lower() in NOT_DONE]
-        if marks and two_states([level for level in levels if level not in marks]):
+        rest = [level for level in levels if level not in marks]
+        if marks and (two_states(rest) or two_states(rest[:2])):  # `pos` may stand a few times for one of the two
             without = int(cells.isin(marks).sum())
             cleaned.frame[column] = cells.where(~cells.isin(marks))
             cleaned.marks[column] = sorted({tidy(mark) for mark in marks})

@@ -28,6 +28,13 @@ def as_groups(bound: Bound, reading: Reading) -> None:
         return
     able = [c for name in bound.columns() if (c := sheet.column(name)) and c.kind in ("integer", "number")]
     taken = set(bound.of_role("predictors", "covariates", "factors", "held"))
+    if not any(p.role in ("predictors", "covariates", "factors", "held") for p in bound.spec.params):
+        # What is only described has no mean where it stands for words.
+        able = [
+            c for c in sheet.columns if c.name in (bound.of_role("anything") or [c.name]) and c.codes and not is_id(c)
+        ]
+        bound.params |= {param.name: names} if (names := [c.name for c in able if c.scale in _CODED]) else {}
+        return
     if not taken:  # a tool that takes all columns which nothing else takes
         able = [c for c in sheet.columns if c.kind in ("integer", "number") and c.name not in bound.columns()]
         taken = {c.name for c in able if c.scale in ("category", "code") and not is_id(c)}
@@ -61,6 +68,7 @@ def as_groups(bound: Bound, reading: Reading) -> None:
         bound.params[param.name] = chosen
 
 
+_CODED = ("category", "code", "binary")
 _BASE = r"(?:reference|baseline|base(?=\s+(?:level|group|category)|\W*$)|comparator)"
 _WHAT = r"(?:\s+(?:level|group|category|arm|class))?"
 _IS_BASE = re.compile(
@@ -104,8 +112,12 @@ def _set_apart(column: ColumnProfile, reading: Reading) -> str | None:
     control = control_of(column, list(column.levels))
     against = next((c.levels for c in reading.contrasts if c.column == column.name and c.explicit), ())
     named = [level for level in reading.levels(column.name) if level in column.levels]
-    if len(against) == 2 and {*against} <= {*column.levels} and against[0] != control:
-        return against[1]
+    if (
+        against
+        and {*against} <= {*column.levels}
+        and (control not in against if against[2:] else control != against[0])
+    ):
+        return against[-1]
     if len(column.levels) == 2 and len(named) == 1 and named[0] != control:
         return next(level for level in column.levels if level != named[0])
     # Who computes knows no legend: that B is the placebo has to be said.

@@ -59,6 +59,7 @@ def _named_levels(bound: Bound, reading: Reading) -> None:
         numeric = column.kind in ("integer", "number") and name in bound.of_role("predictors")
         partial = 1 < len(levels) < len(column.levels) and (
             numeric
+            or _is_all_that_explains(bound, reading, name)
             or name in bound.of_role("group", "condition", "factors", "ordered", "split", "category", "group_optional")
         )
         own = [p for p in bound.spec.params if bound.params.get(p.of) == name]
@@ -67,6 +68,12 @@ def _named_levels(bound: Bound, reading: Reading) -> None:
         alone = name not in taken and max(m.strength for m in mentions) >= 0.75 and len(levels) < len(column.levels)
         if alone or (partial and not kept_by_tool):
             bound.rows.append(Restriction(name, "in", levels, mentions[0].first, mentions[-1].last, sure=False))
+
+
+def _is_all_that_explains(bound: Bound, reading: Reading, name: str) -> bool:
+    """Say whether a model is of nothing but groups of which several are set against each other: the others tell it nothing."""
+    apart = any(c.column == name and c.explicit and len(c.levels) > 1 for c in reading.contrasts)
+    return apart and bound.of_role("predictors", "covariates") == [name]
 
 
 def _sides_of_several(bound: Bound, reading: Reading) -> None:

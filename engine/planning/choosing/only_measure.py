@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from engine.planning.choosing.coverage import amount_of, named_things, unexplained
+from engine.planning.formulas.sides import SHARE
 from engine.planning.naming.mention import SURE, ColumnMention
 from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
@@ -21,6 +22,8 @@ def with_only_measure(reading: Reading, data: Data) -> Reading | None:
 
     The data hold one measurement that is neither a time, a dose nor a number of rows, and the question names none.
     """
+    if (of_total := _share_of_total(reading, data)) is not None:
+        return of_total
     names = [name for sheet in data.sheets for name in _measures(sheet)]
     if len(names) != 1 or any(_measured(data, m) for m in reading.mentions):
         return None
@@ -31,6 +34,22 @@ def with_only_measure(reading: Reading, data: Data) -> Reading | None:
     if len(said) != 1:
         return None
     return reread(reading, [*reading.mentions, ColumnMention(names[0], "", said[0], said[0], SURE)], data)
+
+
+def _share_of_total(reading: Reading, data: Data) -> Reading | None:
+    """Return the reading with the only count out of a total that is named: `share of positive samples` of n_pos of n_samples."""
+    said = SHARE.search(reading.question)
+    named = {m.column for m in reading.mentions}
+    for sheet in data.sheets:
+        parts = sheet.structure.part_of
+        for total in {*parts.values()} & named if said else ():
+            own = [part for part, whole in parts.items() if whole == total]
+            at = [n for n, word in enumerate(reading.words) if said and word.end > said.start()]
+            if len(own) == 1 and own[0] not in named and at and not named & {*parts}:
+                # The positive ones are those of the count, not of some column of yes and no.
+                kept = [m for m in reading.mentions if not (m.level and reading.words[m.first].text == "positive")]
+                return reread(reading, [*kept, ColumnMention(own[0], "", at[0], at[0], SURE)], data)
+    return None
 
 
 def _measured(data: Data, mention: ColumnMention) -> bool:

@@ -149,6 +149,8 @@ def parts_of(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate
     told: dict[str, Candidate] = {}
     places: dict[str, list[Request]] = {}
     for request in reading.requests:
+        if _asks_the_same(request, reading):
+            continue
         own = catalogue.candidates(within(reading, request, data), data, first=request.first,
             last=request.last, whole=reading,
         )  # fmt: skip
@@ -173,6 +175,22 @@ def parts_of(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate
     families = {item.analysis.family for item in told.values()}
     apart = len(families) > 1 or best.analysis.id in told
     return [AskedPart(item, places[key]) for key, item in told.items()] if apart else []
+
+
+_DOES_IT = re.compile(
+    r"\W*(?:(?:and|also|so|with \w+)\s+)*(?:does|do|did|is|are|was|were|has|have)\s+(?:it|they|this|that|these|those|(?:the|that|this) differences?)\b",
+    re.IGNORECASE,
+)
+
+
+def _asks_the_same(request: Request, reading: Reading) -> bool:
+    """Say whether a further request asks on about the columns of the one before: `share of positives by type, and does it differ between types`."""
+    named = {m.column: m.first for m in reversed(reading.mentions)}
+    own = [m.column for m in reading.mentions if request.first <= m.first <= request.last]
+    start = reading.words[request.first].start
+    said = reading.question[reading.question.rfind("?", 0, start) + 1 :].lstrip()
+    on = request != reading.requests[0] and (_DOES_IT.match(reading.question[start:]) or _DOES_IT.match(said))
+    return bool(on and own) and all(named[column] < request.first for column in own)
 
 
 class ListItem(NamedTuple):

@@ -18,7 +18,7 @@ from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet
 from engine.text.names import name_parts
 
-_COMPETE = re.compile(
+COMPETE = re.compile(
     r"\bcompet\w+|\b(?:allowing|accounting|account) for (?:\w+ ){0,2}(?:death|dying|mortality|deaths)\b|"
     r"\b(?:death|dying|deaths|died|mortality) (?:from|of|by) other causes?\b|\bother causes of death\b|\bcumulative incidence\b",
     re.IGNORECASE,
@@ -39,7 +39,7 @@ _RIVALS = tuple(
 
 def with_first_end(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return question and data with one column of how follow-up ended, or None where the question asks for none."""
-    if not _COMPETE.search(reading.question):
+    if not COMPETE.search(reading.question):
         return None
     for sheet in data.sheets:
         usual = sheet.column(sheet.structure.survival.get("event", ""))

@@ -6,10 +6,12 @@ No column says so. A step makes one, and the plan is made with it as if the file
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from engine.domain.profile import ColumnProfile
+from engine.planning.formulas.first_end import COMPETE
 from engine.planning.formulas.sides import HAVE, SHARE, named_with
 from engine.planning.formulas.views import view
 from engine.planning.naming.mention import SURE, ColumnMention
@@ -17,6 +19,7 @@ from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group, is_id
 from engine.text.codes import in_words, told_beside
+from engine.text.tokens import tokens
 
 _OR = re.compile(r"\s*(?:,\s*)?(?:or|and/or|oder|ou|/|\+)\s*(?:the\s+|a\s+)?|\s*,\s*", re.IGNORECASE)
 _ALSO = re.compile(r"\s*(?:,\s*)?(?:and|or|/|\+|&|-|–)\s*(?:the\s+)?|\s*,\s*", re.IGNORECASE)
@@ -58,6 +61,8 @@ class _Stretch(NamedTuple):
 def with_merged(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return question and data with levels taken together as the question says; None where it takes none together."""
     for sheet in data.sheets:
+        if (deaths := _of_any_cause(reading, sheet)) is not None:
+            return _seen(reading, data, sheet, (deaths,), happened=True)
         if (ends := _of_ends(reading, sheet)) is not None:
             return _seen(reading, data, sheet, (ends,), happened=True)
         if (pair := _set_apart(reading, sheet)) is not None:
@@ -67,6 +72,46 @@ def with_merged(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
         if (one := _against_the_rest(reading, sheet)) is not None:
             return _seen(reading, data, sheet, (one,), happened=False)
     return None
+
+
+_DEAD = re.compile(
+    r"\b(?:dead|died|deaths?|deceased|tot|gestorben|verstorben|tod|exitus|fallecid\w+|muert\w+|d[ée]c[ée]d\w+)\b",
+    re.IGNORECASE,
+)
+_DIES = re.compile(rf"{_DEAD.pattern}|\b(?:die|dies|dying|mortality|surviv\w+|alive|hazards?|lived?)\b", re.IGNORECASE)
+_ANY_CAUSE = re.compile(
+    r"\b(?:any|all|every|whatever|both)[\s-]+(?:of the\s+)?causes?\b|\ball-?cause\b|\boverall\b", re.IGNORECASE
+)
+
+
+def _of_any_cause(reading: Reading, sheet: Sheet) -> _Stretch | None:
+    """Return the deaths that a legend tells apart by cause, where the question asks for none of the causes: each is death."""
+    event = sheet.column(sheet.structure.survival.get("event", ""))
+    told = told_beside(event) if event is not None else {}
+    dead = [level for level, said in told.items() if _DEAD.search(said)]
+    said = _DIES.search(reading.question)
+    if event is None or said is None or not 1 < len(dead) < len(event.levels) or COMPETE.search(reading.question):
+        return None
+    own = [m for m in reading.mentions if m.column == event.name and m.level]
+    if not _ANY_CAUSE.search(reading.question) and any(_names_cause(reading, m, told, dead) for m in own):
+        return None
+    at = [m.first for m in own if m.level in dead] or [
+        n for n, w in enumerate(reading.words) if w.start == said.start()
+    ]
+    last = max((m.last for m in own if m.first == at[0]), default=at[0]) if at else 0
+    return (
+        _Stretch(event.name, tuple(ColumnMention(event.name, level, at[0], last, 1.0) for level in dead))
+        if at
+        else None
+    )
+
+
+def _names_cause(reading: Reading, mention: ColumnMention, told: Mapping[str, str], dead: Sequence[str]) -> bool:
+    """Say whether the words for one way of dying are more than those for any: `died of colon cancer`."""
+    words = {word.stem for word in reading.words[mention.first : mention.last + 1]}
+    others = {t.stem for level in dead if level != mention.level for t in tokens(told[level])}
+    own = {t.stem for t in tokens(told.get(mention.level, ""))} - others
+    return mention.level not in dead or bool(words & own)
 
 
 def _of_ends(reading: Reading, sheet: Sheet) -> _Stretch | None:

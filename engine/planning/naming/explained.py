@@ -58,6 +58,20 @@ LETTERS = re.compile(
 _LETTERS_AFTER = re.compile(r"(?P<said>[A-Za-z][\w-]+)\s+\((?P<code>[A-Z]{1,3}\d?)\)")
 
 
+_CUT_TOLD = re.compile(
+    r"\b(?P<said>[A-Za-z][\w-]*)\s*(?:=|is|means)\s*"
+    r"(?:(?:[<>]=?|[≤≥]|at (?:least|most)|above|over|below|under|(?:more|less) than)\s*\d[\d.,]*|"
+    r"\d[\d.,]*\s*(?:[A-Za-zµ%/]+\s+)?(?:or|and)\s+(?:more|above|over|higher|up|less|below|lower|under|fewer)\b)",
+    re.IGNORECASE,
+)
+
+
+def without_cuts_told(mentions: Sequence[ColumnMention], words: Sequence[Token], text: str) -> list[ColumnMention]:
+    """Return the mentions without words that are explained by a number: the positive of `positive = 20 or more` is no level."""
+    told = {match.start("said") for match in _CUT_TOLD.finditer(text)}
+    return [m for m in mentions if not (m.level and words[m.first].start in told)]
+
+
 def letters_told(text: str, columns: Sequence[ColumnProfile]) -> dict[str, dict[str, str]]:
     """Return column -> level -> what the question says it stands for: `T = new drug, C = control`, `malignant (M)`.
 

@@ -180,12 +180,18 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
     control = control_level(levels)
     if set(levels) == {"1", "2"}:
         return "2", [_happened(column, "2", blocking=True)]
-    if len(able) == 1:
+    few = len(levels) > 2 and sum(column.levels[level] for level in able) < SELDOM * sum(column.levels.values())
+    if len(able) == 1 and not few:
         return able[0], [_happened(column, able[0])] if _doubtful(column, able[0]) else []
     if len(levels) == 2 and control:
         return next(level for level in levels if level != control), []
-    proposed = (column.order or sorted(levels))[-1]
+    common = sorted(levels, key=lambda level: -column.levels[level])[:2]
+    proposed = (two_states(common) or column.order or sorted(levels))[-1]
     return proposed, [_happened(column, proposed, blocking=True)]
+
+
+SELDOM = 0.05
+"""A `pos` in fewer of the rows, beside two other states, is another word for one of them rather than what happened."""
 
 
 def _named_event(reading: Reading, column: ColumnProfile, known: str, affirmed: str | None) -> str | None:

@@ -39,8 +39,8 @@ _DONE = (
     r"(?:(?:\s+(?:should|must|will|shall|to|can|have to|has to|need to))?(?:\s+(?:be|is|are|was|were|been|being))?(?:\s+(?:all|then|simply))?"
     r"\s+(?:excluded|left out|taken out|thrown out|omitted|removed|dropped(?!\s+out)|discarded|disregarded|ignored)|"
     r"\s+(?:go(?:es)?|come|comes|stay|stays)\s+out|"
-    r"\s+(?:is|are|was|were|do|does|did|should|must)(?:\s+not|n't)\s+(?:be\s+)?(?:counted|count|used|included|considered|analy[sz]ed|taken|belong|in\s+(?:there|here|it|this)))"
-    r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:from|for|here|please|and|because|as|throughout)\b)"
+    r"\s+(?:is|are|was|were|do|does|did|should|must|can)(?:\s*not|n't)\s+(?:be\s+)?(?:counted|count|used|included|considered|analy[sz]ed|taken|belong|in\s+(?:there|here|it|this)))"
+    r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:from|for|here|please|and|because|as|throughout|of course|obviously|anyway)\b)"
 )
 _BEFORE = re.compile(rf"\b{_OUT}\b{SHORT}(?P<l>{LEVELS})", re.IGNORECASE)
 WITH_AND = r"\bwith\s*(?:,|and|or|&|/|vs\.?|versus|than|against)\s*"
@@ -50,7 +50,7 @@ _AROUND = re.compile(
     rf"(?:<c\d+>\s*(?:(?:no|nr|number)\.?\s*)?)?(?P<l>{LEVELS}){_NOUN}\s+out\b",
     re.IGNORECASE,
 )
-_AFTER = re.compile(rf"(?P<l>{LEVELS}){_NOUN}{_DONE}", re.IGNORECASE)
+_AFTER = re.compile(rf"(?P<l>{LEVELS}){_NOUN}(?:\s+(?:and|or)\s+(?!<)[\w-]+(?:\s+(?!<)[\w-]+)?)?{_DONE}", re.IGNORECASE)
 _POINTS_BACK = re.compile(
     rf"(?P<l>{LEVELS})(?:\s*<c\d+>)?(?:[^<>.;?!]|<c\d+>){{0,60}}?(?:[.;?!]\s*(?:(?:so|then|please|pls|better|just|i|we|would|can|you)\s+){{0,3}})?\b(?!dropped){_OUT}\s+{_BACK}\b|"
     rf"(?P<m>{LEVELS})(?:[^<>]|<c\d+>){{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b",

@@ -9,7 +9,7 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.naming import numbers
 from engine.planning.naming.coding import codings
 from engine.planning.naming.columns import column_mentions
-from engine.planning.naming.explained import LETTERS, codes_explained, letters_told
+from engine.planning.naming.explained import LETTERS, codes_explained, letters_told, without_cuts_told
 from engine.planning.naming.hints import generic_mentions, of_one_measure, only_when, wide_mentions
 from engine.planning.naming.levels import beginnings, level_mentions
 from engine.planning.naming.mention import SURE_NAME, ColumnMention
@@ -72,6 +72,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     words = tokens(question)
     inside = terms_in(words, terms)
     mentions = _not_genes(_mentions(question, words, data, inside), question, words, data)
+    mentions = without_cuts_told(mentions, words, question)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]

@@ -59,7 +59,12 @@ def requests_of(question: str, words: list[Token]) -> list[Request]:
         if (
             len(inside) >= (SHORT if found else 2)
             and not (found and _HOLDS.match(question[start:end]))
-            and (listed or _ASKS.search(question[start:end]) or question[start:end].rstrip().endswith("?"))
+            and (
+                listed
+                or _ASKS.search(question[start:end])
+                or _ASKS.search(question[start:end].partition(":")[2])
+                or question[start:end].rstrip().endswith("?")
+            )
         ):
             found.append(Request(inside[0], inside[-1]))
     return found or [Request(0, max(0, len(words) - 1))]

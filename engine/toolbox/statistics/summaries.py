@@ -86,6 +86,12 @@ def describe_column(column, name):
     return row | {"type": "text", "most_common": top, "most_common_n": int(frequent.max())}
 
 
+def as_labels(column):
+    """Return a column of codes as text, 2 and not 2.0, with its gaps."""
+    texts = column.map(lambda value: f"{value:g}" if isinstance(value, (int, float)) else str(value))
+    return texts.where(column.notna(), None)
+
+
 def unreadable_numbers(table, columns):
     """Return the table with infinite values as gaps, and warnings on these and on numbers that are read as text."""
     import numpy as np
@@ -179,6 +185,9 @@ def count_names(rows, name, group_by, distinct, total):
         "group_by": param(
             "Describe within each level of this column", kind="column", of="table", role="split", distinct=MOST_GROUPS
         ),
+        "categorical": param(
+            "Numbers that stand for groups: counted, not averaged", kind="columns", of="table", role="as_groups"
+        ),
         "count": param(
             "Say how many rows each level has, where a described column names every row",
             words=["true: how many|number of|counts? of|count the"],
@@ -219,6 +228,7 @@ def summarize_table(
     *,
     columns: list[str] = [],  # noqa: B006 - a plain default, never changed
     group_by: str = "",
+    categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     count: bool = False,
 ):
     """Describe the columns of a table."""
@@ -227,7 +237,9 @@ def summarize_table(
     table = plain_table(table)
     if len(table) == 0:
         raise ValueError("The table has no rows; expected at least one. Check the file or the filter before this step.")
-    require_columns(table, [*columns, *([group_by] if group_by else [])])
+    require_columns(table, [*columns, *categorical, *([group_by] if group_by else [])])
+    for name in categorical:
+        table[name] = as_labels(table[name])
     chosen = [name for name in (columns or table.columns) if name != group_by]
     if not chosen:
         raise ValueError("There is no column to describe besides the grouping one; name at least one other column.")

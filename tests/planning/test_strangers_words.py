@@ -1,0 +1,163 @@
+"""Ways of saying things that people outside used: who the replicate is, what a bracket defines, deaths of any cause, marks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from plan_questions import profile_files, the_planner, with_codes
+
+from engine.errors import PlanError
+
+DRAW = np.random.default_rng(11)
+
+
+def planned(tmp_path, table, question):
+    table.to_csv(tmp_path / "t.csv", index=False)
+    return the_planner().plan(question, profile_files([tmp_path / "t.csv"])).plan
+
+
+def wings():
+    n = 240
+    return pd.DataFrame({
+        "colony": [f"H{k // 20 + 1}" for k in range(n)], "cell_mm": np.where(np.arange(n) < n // 2, 4.9, 5.4),
+        "worker": [k % 20 + 1 for k in range(n)], "FWL_right_mm": DRAW.normal(9.2, 0.1, n).round(3),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("said", ["Colony is the replicate!", "The experimental unit is the colony."])
+def test_what_the_question_calls_the_replicate_is_compared_with_nothing(tmp_path, said):
+    question = (
+        f"Is the right forewing longer in bees from 5.4 mm cells than from 4.9 mm cells, 20 bees per colony? {said}"
+    )
+    (node,) = planned(tmp_path, wings(), question).nodes
+    assert node.tool == "mixed_model"
+    assert (node.params["outcome"], node.params["fixed"]) == ("FWL_right_mm", ["cell_mm"])
+    assert node.params["subject"] == "colony"
+
+
+def colonies():
+    n = 90
+    return pd.DataFrame({
+        "colony": [f"C{k}" for k in range(n)], "treatment": ["OA", "thymol", "control"] * (n // 3),
+        "mites_Oct": DRAW.poisson(8, n), "alive_spring": DRAW.choice(["yes", "yes", "yes", "no"], n),
+        "notes": ["", "", "united with C24"] + [""] * (n - 3),
+    })  # fmt: skip
+
+
+def test_a_bracket_defines_what_is_counted_and_dead_is_the_no_of_alive(tmp_path):
+    plan = planned(tmp_path, colonies(), "How many colonies died over winter per treatment (alive_spring = no)?")
+    assert not any(node.tool == "filter_rows" for node in plan.nodes), "the bracket keeps no rows"
+    (node,) = [n for n in plan.nodes if "alive_spring" in n.params.values()]
+    assert "treatment" in node.params.values()
+    question = "does the october mite count predict which colony is dead in spring, and what cut-off, with sensitivity?"
+    (roc,) = planned(tmp_path, colonies(), question).nodes
+    assert (roc.tool, roc.params["marker"], roc.params["event_value"]) == ("roc_curve", "mites_Oct", "no")
+
+
+def test_a_remark_on_a_few_rows_explains_nothing(tmp_path):
+    question = "do the mites in October depend on treatment (see notes)? negative binomial"
+    plan = planned(tmp_path, colonies(), question)
+    assert not any("notes" in (value if isinstance(value, list) else [value]) for n in plan.nodes for value in n.params.values())  # fmt: skip
+
+
+def cohort(tmp_path):
+    n = 200
+    table = pd.DataFrame({
+        "pat_no": [f"P{k}" for k in range(n)], "hosp": DRAW.choice(["A", "B"], n), "age": DRAW.integers(40, 90, n),
+        "days": DRAW.integers(10, 2000, n), "vital": DRAW.choice([0, 1, 2], n, p=[0.5, 0.35, 0.15]),
+    })  # fmt: skip
+    codes = [("vital", 0, "alive at last visit"), ("vital", 1, "dead, colon cancer"), ("vital", 2, "dead, other cause"),
+             ("hosp", None, "hospital")]  # fmt: skip
+    return with_codes(table, codes, tmp_path / "cohort.xlsx")
+
+
+@pytest.mark.parametrize("question", ["Does survival differ between the hospitals?", "Do patients in hospital B die earlier? (death from any cause)"])  # fmt: skip
+def test_deaths_of_all_causes_count_where_none_is_asked_for(tmp_path, question):
+    plan = the_planner().plan(question, cohort(tmp_path)).plan
+    (made,) = [n for n in plan.nodes if n.tool == "derive_column"]
+    assert "`vital` in [1, 2]" in made.params["expression"]
+    assert any(n.params.get("event") == made.params["name"] for n in plan.nodes)
+
+
+def test_deaths_of_the_cause_that_is_asked_for_count_alone(tmp_path):
+    plan = the_planner().plan("is the hazard of dying of colon cancer higher in B than in A?", cohort(tmp_path)).plan
+    (node,) = [n for n in plan.nodes if n.params.get("event") == "vital"]
+    assert node.params["event_value"] == "1"
+
+
+def test_codes_that_a_legend_tells_are_counted_and_not_averaged(tmp_path):
+    plan = the_planner().plan("How many died, and what is the median age?", cohort(tmp_path)).plan
+    described = [n for n in plan.nodes if n.tool == "summarize_table"]
+    assert all("vital" in n.params["categorical"] for n in described if "vital" in n.params.get("columns", []))
+
+
+def fit():
+    n = 200
+    return pd.DataFrame({
+        "id": [f"S{k}" for k in range(n)], "FIT_ug_g": DRAW.lognormal(2, 1, n).round(1),
+        "biopsy": ["no adv. neoplasia"] * 140 + ["adv. neoplasia"] * 56 + ["pos"] * 2 + ["not done"] * 2,
+    })  # fmt: skip
+
+
+def test_what_a_number_defines_is_no_level_and_a_rare_pos_is_asked_about(tmp_path):
+    question = "FIT with cut-off 20 ug/g (positive = 20 or more) against biopsy: sensitivity and specificity. Not-done biopsies can't be used."
+    plan = planned(tmp_path, fit(), question)
+    (node,) = [n for n in plan.nodes if n.tool == "diagnostic_accuracy"]
+    assert node.params["cut_point"] == 20
+    asked = [q for q in plan.open_questions if q.param == "event_value"]
+    assert asked[0].blocking
+    assert asked[0].proposed == "adv. neoplasia"
+    assert asked[0].choices == ["no adv. neoplasia", "adv. neoplasia", "pos"], "not done is missing"
+
+
+def shops():
+    n = 64
+    total = DRAW.integers(5, 16, n)
+    part = [str(k) for k in DRAW.binomial(total, 0.1)]
+    part[3] = "pending"
+    return pd.DataFrame({
+        "shop_no": [f"{k:03d}" for k in range(n)], "type": DRAW.choice(["supermarket", "butcher", "fish shop"], n),
+        "area": DRAW.choice(["North", "South"], n), "n_samples": total, "n_Lm_pos": part, "HACCP": DRAW.choice(["y", "n"], n),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "group"),
+    [
+        (
+            "Share of Listeria positive samples by type of shop? and does it differ between types. the pending one leave out",
+            "type",
+        ),
+        ("what % of samples was positive in each area", "area"),
+    ],
+)
+def test_the_share_of_a_total_is_of_the_count_out_of_it(tmp_path, question, group):
+    (node,) = planned(tmp_path, shops(), question).nodes
+    assert node.tool == "proportion_test"
+    assert (node.params["events"], node.params["total"], node.params["group"]) == ("n_Lm_pos", "n_samples", group)
+
+
+def test_only_marks_that_are_there_may_be_left_out(tmp_path):
+    with pytest.raises(PlanError, match="leaves out part of the data"):
+        planned(tmp_path, shops(), "Share of positive samples by area, the frozen one leave out")
+
+
+def test_several_groups_set_against_each_other_are_the_only_ones_of_a_model(tmp_path):
+    n = 50
+    table = pd.DataFrame({"Mouse": [f"M{k:02d}" for k in range(n)], "Cage": [f"C{k // 5}" for k in range(n)],
+                          "Grp": [f"G{k // 10 + 1}" for k in range(n)], "IgG_d28": DRAW.lognormal(9, 1, n).round()})  # fmt: skip
+    codes = [("Grp", "G1", "PBS"), ("Grp", "G2", "S protein 5 ug + Alum"), ("Grp", "G3", "S protein 5 ug + AddaVax"),
+             ("Grp", "G4", "mRNA-LNP 1 ug"), ("Grp", "G5", "mRNA-LNP 5 ug"), ("IgG_d28", None, "antibody titre")]  # fmt: skip
+    question = (
+        "Day 28 IgG: is the 5 ug mRNA group higher than the 1 ug mRNA group, and are both of them higher than protein + Alum? "
+        "Please leave out M34, it was misinjected."
+    )
+    plan = the_planner().plan(question, with_codes(table, codes, tmp_path / "titres.xlsx")).plan
+    kept = [n.params["condition"] for n in plan.nodes if n.tool == "filter_rows"]
+    assert len(kept) == 1
+    assert "'G5'" in kept[0]
+    assert "'G1'" not in kept[0]
+    assert "`Mouse` not in ['M34']" in kept[0]
+    (model,) = [n for n in plan.nodes if n.tool == "mixed_model"]
+    assert model.params["references"] == ["Grp=G2"]
