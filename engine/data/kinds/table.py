@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from engine.data.columns.cells import DETECTION_MARKS, MISSING_MARKS
+from engine.data.columns.plates import unfolded
 from engine.data.columns.sheets import with_sheets_beside
 from engine.data.found import TableFound
 from engine.data.kind import Kind
@@ -18,7 +19,7 @@ from engine.domain.profile import TypeGuess
 def read_table(
     path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None,
     skip=0, names=None, na=(), thousands=None, row_names=None, quoted=True, leave_out=(), numbers=None, fill_down=False,
-    same=None, beside=(), limits=(), beyond=None, once=False, zeros=(),
+    same=None, beside=(), limits=(), beyond=None, once=False, zeros=(), plate=None,
 ):  # fmt: skip
     """Read a delimited, Excel or JSON-records file, gzipped or not, into a DataFrame.
 
@@ -31,7 +32,8 @@ def read_table(
     `beside` are other sheets of a workbook (see `with_sheets_beside`); of the cells `limits` (`<0.5`, `np`), which are
     missing among numbers, a column `NAME as written` holds those of the column NAME; of the columns `beyond`, cells
     below a limit are read as `half` of it or as the `limit`, and cells above one as the limit; with `once`, rows that
-    repeat an earlier one in every column are left out; an empty cell of the columns `zeros` is 0.
+    repeat an earlier one in every column are left out; an empty cell of the columns `zeros` is 0; a `plate` that
+    stands as a grid becomes one row a well, with what its layout says (see `unfolded`).
     """
     import pandas as pd
 
@@ -64,6 +66,8 @@ def read_table(
         frame, of_limits = with_cells_beyond(frame, as_written, beyond or {}, numbers or {}, decimal)
     written = [str(column) for column in frame.columns]
     frame.columns = [name.strip() for name in written]
+    if plate:
+        frame = unfolded(frame, path, plate)
     if beside:  # before marks of missing values are looked for, which stand in these sheets, too
         frame = with_sheets_beside(frame, path, beside, [] if isinstance(missing, dict) else missing)
     # pandas looks for a name as written, with its blanks, and passes over whole numbers of a workbook.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 import warnings as python_warnings
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from engine.data.columns.cells import fill_blocks, totals_below, totals_warning, units_row
 from engine.data.columns.column import whole_again
 from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, explains
+from engine.data.columns.plates import unfolded, wells_said
 from engine.data.columns.sheets import with_sheets_beside
 from engine.data.source import Frame, TableSource, UnusableFile, some
 
@@ -67,9 +69,23 @@ def read_sheets(path: Path) -> list[TableSource]:
         book = _opened(path)
         main = _main(book)
         others = [one for one in book.tables if one != main and one[0] in book.frames][:_MOST_SHEETS]
-        return [_source(book, one) for one in (main, *others)]
+        return _without_layouts([_source(book, one) for one in (main, *others)])
 
     return _or_unusable(path, read)
+
+
+def _without_layouts(sources: list[TableSource]) -> list[TableSource]:
+    """Return the tables of a workbook without the layouts of its plates, and without notes beside these."""
+    layouts = [source.read["plate"]["layout"] for source in sources if "plate" in source.read]
+    if not layouts:
+        return sources
+    return [one for one in sources if one.read["sheet"] not in layouts and (
+        "plate" in one.read or one.frame.shape[1] > _NOTES or one.frame.select_dtypes("number").shape[1]
+    )]  # fmt: skip
+
+
+_NOTES = 2
+"""Notes beside a plate have so many columns of words."""
 
 
 def _or_unusable(path: Path, read: Callable[[], _Read]) -> _Read:
@@ -142,18 +158,25 @@ def _source(book: _Book, sheet: _Sheet) -> TableSource:
     limit = max(200, MAX_EXCEL_CELLS // max(1, width))
     notes: list[str] = []
     frame, out, units = _without_extra_rows(book, sheet, limit, notes)
+    plate = _plate(book, title, frame)
+    if plate:
+        frame = unfolded(frame, path, plate)
+        notes.append(
+            f"{path.name}: the sheet {title!r} is a plate; it is read as one row a well, with what the sheet "
+            f"{plate['layout']!r} says is in it."
+        )
     headers = [str(name).strip() for name in frame.columns]
     frame.columns = headers
     frame = whole_again(frame[~frame.isna().all(axis=1)].reset_index(drop=True).infer_objects())
     read: dict[str, Any] = {"sheet": title} | ({"skip": start} if start else {})
-    read |= {"leave_out": out} if out else {}
+    read |= ({"leave_out": out} if out else {}) | ({"plate": plate} if plate else {})
     if beside:
         read["beside"] = beside
         frame = with_sheets_beside(frame, path, beside)
         headers = [str(name) for name in frame.columns]
         told = ", ".join(f"{one['sheet']!r} by {one['by']!r}" for one in beside)
         notes.append(f"{path.name}: each row of the sheet {title!r} has what belongs to it from the sheet {told}.")
-    used = {one[0] for one in book.tables}
+    used = {one[0] for one in book.tables} - ({plate["layout"]} if plate else set())
     if explaining := [name for name in book.titles if name not in used]:
         notes.append(f"{path.name}: {some(explaining)} is read for what it says of columns and codes.")
     if others := [name for name in book.titles if name in used - {title, *(one["sheet"] for one in beside)}]:
@@ -172,6 +195,35 @@ def _source(book: _Book, sheet: _Sheet) -> TableSource:
         | ({"beside": said} if (said := [row for name in explaining for row in book.lines[name]]) else {})
         | ({"units": {headers[i]: unit for i, unit in units.items()}} if units else {}),
     )  # fmt: skip
+
+
+def _plate(book: _Book, title: str, frame: Frame) -> dict[str, str]:
+    """Return the layout of a sheet that is a plate and what its readings are called, {} where it has none.
+
+    A plate has the letters of its rows in the first column and 1, 2, 3 ... above the others; most of it is numbers.
+    """
+    import pandas as pd
+
+    numbers = [str(name).strip().removesuffix(".0") for name in frame.columns[1:]]
+    letters = [str(cell).strip() for cell in frame.iloc[:, 0].dropna()] if len(frame.columns) else []
+    wells = frame.iloc[:, 1:]
+    if len(numbers) < _COLUMNS or numbers != [str(k + 1) for k in range(len(numbers))] or len(letters) < _ROWS:
+        return {}
+    read = wells.apply(pd.to_numeric, errors="coerce").notna().to_numpy().sum()
+    if letters != [chr(ord("A") + k) for k in range(len(letters))] or 2 * read < wells.notna().to_numpy().sum():
+        return {}
+    own = {f"{a}{n}" for a in letters for n in numbers}
+    for other in (name for name in book.titles if name != title):
+        said = wells_said(pd.read_excel(book.path, sheet_name=other, header=None, dtype=str))
+        words = [text for well, text in said.items() if well in own and re.search(r"[^\W\d_]", text)]
+        if 2 * len(words) > read:
+            return {"layout": other, "value": title if _MEASURED.search(title) else "reading"}
+    return {}
+
+
+_COLUMNS, _ROWS = 6, 4
+"""So many columns and rows has the smallest plate."""
+_MEASURED = re.compile(r"(?:^|[\W_])(?:A\d{3}|OD|RFU|RLU|abs|fluo|lumi)", re.IGNORECASE)
 
 
 def _key(listed: Frame, of: Frame) -> str:

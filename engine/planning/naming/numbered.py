@@ -36,7 +36,13 @@ def numbered_mentions(
             if column is not None and (column.levels or column.scale in ("number", "count", "ordered", "code")):
                 found += _numbers_from(words, start, column, strength, text, heads - {start})
     numbered = {c.name for c in columns if c.scale in ("code", "identifier")}  # `patients 65 and over` is no patient 65
+    ratios = [match.span() for match in _RATIO.finditer(text)]
+    found = [m for m in found if not any(a <= words[m.last].start < b for a, b in ratios)]
     return [m for m in found if m.column not in numbered or not CUT_AFTER.match(text[words[m.last].end :])]
+
+
+_RATIO = re.compile(r"(?<![\d:])\d+\s?:\s?\d+(?![\d:])")
+"""`diluted 1:5` names no column 1 and no column 5."""
 
 
 def _beside(

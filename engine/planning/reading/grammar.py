@@ -7,7 +7,7 @@ brackets: `effect of <c0> on <c1>`, `only <l2>`, `<c3> older than 60`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import ColumnMention
@@ -204,12 +204,22 @@ _FROM_TO = re.compile(
 )
 
 
+def _in_order(column: ColumnProfile, ends: Sequence[str]) -> list[str]:
+    """Return the levels of a column in their order; of names such as `L01` and `L16` those that are numbered so."""
+    heads = {re.sub(r"\d+$", "", level) for level in ends}
+    if column.order or len(heads) > 1 or not all(level[-1:].isdigit() for level in ends):
+        return list(column.order)
+    head = heads.pop() if heads else ""
+    own = [level for level in column.levels if head and re.fullmatch(rf"{re.escape(head)}\d+", level)]
+    return sorted(own, key=lambda level: int(re.findall(r"\d+$", level)[0]))
+
+
 def ranges(coded: Coded, columns: dict[str, ColumnProfile]) -> dict[str, list[str]]:
     """Return column -> the levels of a range whose ends are named: `stages I to IV`, not `from stage I to IV` (a change)."""
     found: dict[str, list[str]] = {}
     for match in _FROM_TO.finditer(coded.text):
         ends = coded.inside(match["a"] + match["b"])
-        order = columns[ends[0].column].order if ends[0].column in columns else []
+        order = _in_order(columns[ends[0].column], [m.level for m in ends]) if ends[0].column in columns else []
         if not match["change"] and ends[0].column == ends[1].column and {m.level for m in ends} <= {*order}:
             low, high = sorted(order.index(m.level) for m in ends)
             found[ends[0].column] = order[low : high + 1]

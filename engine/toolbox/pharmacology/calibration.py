@@ -50,6 +50,20 @@ def unknowns_within_range(step: StepOutputs) -> Iterator[Issue]:
         yield Issue(code="interval_without_estimate", severity="error", message=message, where="unknowns")
 
 
+def span_finding(read, beyond, tail, diluted):
+    """Return the finding on several samples: the least and the most concentrated, and how many cannot be read."""
+    if len(read) < 2:
+        return []
+    order = read.sort_values("concentration")
+    least, most = (order.iloc[at] for at in (0, -1))
+    told = [f"{format_number(row['concentration'])} ({row['sample']})" for row in (least, most)]
+    also = f"; {beyond} more {'is' if beyond == 1 else 'are'} beyond the curve" if beyond else ""
+    whole = f" undiluted ({format_number(diluted)} times that of the wells)" if diluted != 1 else ""
+    text = f"The concentrations of {len(read)} samples run from {told[0]} to {told[1]}{tail}{whole}{also}."
+    values = finding_values(lowest=float(least["concentration"]), highest=float(most["concentration"]), n=len(read))
+    return [{"text": text, "values": values, "output": "unknowns"}]
+
+
 @tool(
     name="standard_curve",
     title="Standard curve and unknowns",
@@ -83,11 +97,20 @@ def unknowns_within_range(step: StepOutputs) -> Iterator[Issue]:
             kind="column",
             of="table",
             role="measure",
-            called=r"((raw|mean|corrected|net) )?(od|o d|a|abs|absorbance|signal|ct|cq|fluorescence|rfu|mfi)"
-            r"( \d+)?( nm)?",
+            called=r"((raw|mean|corrected|net) )?(od|o d|a|abs|absorbance|signal|ct|cq|fluorescence|rfu|rlu|mfi|"
+            r"reading)( \d+)?( nm)?",
         ),
         "sample": param(
-            "Column of sample names; rows of one sample are replicates", kind="column", of="table", role="subject"
+            "Column of sample names; rows of one sample are replicates",
+            kind="column",
+            of="table",
+            role="subject",
+            called=r"samples?|sample (name|id)|unknowns?|proben?|muestras?|echantillons?",
+        ),
+        "diluted": param(
+            "How many times all samples were diluted, where no column says so",
+            minimum=1,
+            words=[r"dilut\w*(?:\s+(?:by|of|was|at))?\s+1\s?[:/]", r"1\s?:(?=\s?\d+\s+dilut)"],
         ),
         "dilution": param(
             "Column of dilution factors of the samples",
@@ -102,7 +125,7 @@ def unknowns_within_range(step: StepOutputs) -> Iterator[Issue]:
             words=[
                 "4PL: 4.?PL|four.?param|sigmoid|logistic",
                 "log-linear: q?pcr|\\bCt\\b|amplification efficiency|log.?linear",
-                "linear: straight|linear|regression line|bradford|BCA",
+                "linear: straight|linear|regression line",
             ],
         ),
         "unit": param("Unit of the concentration"),
@@ -143,6 +166,7 @@ def standard_curve(
     signal: str,
     sample: str = "",
     dilution: str = "",
+    diluted: float = 1.0,
     model: str = "auto",
     unit: str = "",
 ):
@@ -221,7 +245,7 @@ def standard_curve(
     findings, samples = [], None
     if len(unknown):
         factor = numeric_values(table, dilution) if dilution else pd.Series(1.0, index=table.index)
-        unknown["factor"] = factor.loc[unknown.index].fillna(1.0)
+        unknown["factor"] = factor.loc[unknown.index].fillna(1.0) * diluted
         rows, outside = [], []
         for (name, times), part in unknown.groupby(["sample", "factor"], sort=False):
             mean = float(part["signal"].mean())
@@ -244,7 +268,7 @@ def standard_curve(
                     "concentration_lower_95": low * times,
                     "concentration_upper_95": high * times,
                 }
-            rows.append(row | ({"dilution": times} if dilution else {}))
+            rows.append(row | ({"dilution": times} if dilution or diluted != 1 else {}))
         samples = pd.DataFrame(rows)
         for key in (
             "read",
@@ -271,6 +295,9 @@ def standard_curve(
                 + ", ".join(samples.loc[samples["cv_percent"] > 20, "sample"].astype(str).head(8))
                 + "."
             )
+        findings += span_finding(
+            samples[samples["range"] == "within"], samples["range"].ne("within").sum(), tail, diluted
+        )
         for row in samples[samples["range"] == "within"].head(12).to_dict("records"):
             findings.append(
                 {
@@ -279,7 +306,7 @@ def standard_curve(
                     f"{row['n']} {'well' if row['n'] == 1 else 'wells'})"
                     + (
                         f", {format_number(row['read'])} in the well diluted {format_number(row['dilution'])}-fold."
-                        if dilution and row["dilution"] != 1
+                        if row.get("dilution", 1) != 1
                         else "."
                     ),
                     "values": finding_values(
@@ -291,7 +318,7 @@ def standard_curve(
                     ),
                     "output": "unknowns",
                     "row": table_row(
-                        samples, sample=row["sample"], **({"dilution": row["dilution"]} if dilution else {})
+                        samples, sample=row["sample"], **({"dilution": row["dilution"]} if "dilution" in row else {})
                     ),
                 }
             )
