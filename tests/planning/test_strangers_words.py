@@ -161,3 +161,39 @@ def test_several_groups_set_against_each_other_are_the_only_ones_of_a_model(tmp_
     assert "`Mouse` not in ['M34']" in kept[0]
     (model,) = [n for n in plan.nodes if n.tool == "mixed_model"]
     assert model.params["references"] == ["Grp=G2"]
+
+
+def test_what_is_told_before_the_question_is_not_asked_about(tmp_path):
+    n = 90
+    table = colonies().drop(columns="mites_Oct").assign(
+        apiary=[f"A{k // 15}" for k in range(n)],
+        **{f"mites300_{month}": DRAW.poisson(8, n) for month in ("Jun", "Jul", "Aug", "Oct")},
+        bee_frames_Oct=DRAW.normal(8, 1, n).round(1),
+    )  # fmt: skip
+    question = (
+        "3 treatments in 6 apiaries (5 colonies of each in each apiary), varroa washed per 300 bees in June, July, August (before "
+        "treatment) and October (after). Do OA and thymol lower the October mite load against control? Take the August count and "
+        "the apiary into account."
+    )
+    (node,) = planned(tmp_path, table, question).nodes
+    assert node.tool == "count_regression"
+    assert node.params["count"] == "mites300_Oct"
+    assert {*node.params["predictors"]} == {"treatment", "apiary", "mites300_Aug"}
+
+
+def test_what_is_nested_groups_rows_and_a_remark_is_not_named_by_after(tmp_path):
+    n = 240
+    depth = DRAW.integers(4, 8, n)
+    table = pd.DataFrame({"pat_id": [f"P{k // 8:02d}" for k in range(n)], "site": ["B", "L", "M", "D"] * (n // 4), "PPD_BL_mm": depth,
+                          "PPD_6m_mm": np.clip(depth - DRAW.integers(0, 3, n), 1, 8), "arm": [["gel", "placebo"][k // 8 % 2] for k in range(n)],
+                          "remarks": ["moved away after 3m" if k < 8 else "" for k in range(n)]})  # fmt: skip
+    question = (
+        "RCT, gel vs placebo after SRP. Sites are nested in teeth and in patients. Is PPD at 6 months lower with the gel than with "
+        "placebo, taking the baseline PPD into account? Leave out patient P17, she got amoxicillin."
+    )
+    plan = planned(tmp_path, table, question)
+    (rows,) = [n.params["condition"] for n in plan.nodes if n.tool == "filter_rows"]
+    assert rows == "`pat_id` not in ['P17']"
+    (model,) = [n for n in plan.nodes if n.tool == "mixed_model"]
+    assert (model.params["outcome"], model.params["subject"]) == ("PPD_6m_mm", "pat_id")
+    assert {*model.params["fixed"]} == {"arm", "PPD_BL_mm"}

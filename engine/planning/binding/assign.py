@@ -289,8 +289,11 @@ class Assignment:
         reading, column = self.reading, self.sheet.column(name)
         if any(name in names if mark != param.name else name not in names for mark, names in self.marked.items()):
             return True
-        if column and param.role in _EXPLAINS and numbers_things(column) and not reading.is_a(name, "adjust", "by"):
-            return True  # `which wards have fewer falls` asks about the wards, not about their numbers
+        if column and param.role in _EXPLAINS and (
+            name in reading.nested or (numbers_things(column) and not reading.is_a(name, "adjust", "by"))
+        ):  # fmt: skip
+            # `which wards have fewer falls` asks about the wards, not about their numbers; what is nested belongs together
+            return True
         if param.role == "predictors" and param.name not in self.needed and not reading.parts.get(name):
             # Where none is named all predict: one vague word leaves out no other, several make a list.
             return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1

@@ -221,7 +221,7 @@ def _one_word(token: Token, level: str, name: Name, strength: float, distinctive
 def _says_else(token: Token, level: str, name: Name, text: str) -> bool:
     """Say whether a single word has a meaning of its own where it stands."""
     word, before = token.text, text[: token.start]
-    if word in STOP and word != level.lower():
+    if (word in STOP or word in _WHEN) and word != level.lower():
         return True
     if word in NEGATORS | {"non"} and text[token.end : token.end + 1] == "-":
         return True  # the `non` of `non-eaters` is no `no`
@@ -235,4 +235,5 @@ def _says_else(token: Token, level: str, name: Name, text: str) -> bool:
     return word == "test" == level.lower() and (not before or text[token.start : token.end].islower())
 
 
+_WHEN = frozenset("after before during since until from".split())
 _PLAIN_WORDS = frozenset("no yes not none with without".split())

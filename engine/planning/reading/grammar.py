@@ -51,7 +51,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\btak(?:ing|e)\s+(?:also\s+)?(?:account|care) of{_GAP}{_A}", {"a": "adjust"}),
     (rf"\b(?:once|when|after|with){_GAP}{_A}{_GAP}(?:(?:is|are|was|were|ha(?:s|ve) been) )?(?:also )?(?:accounted for|adjusted for|corrected for|controlled(?: for)?|allowed for|taken into account|(?:held|kept) (?:constant|fixed|equal))(?!{_GAP}<[cl])", {"a": "adjust"}),
     (rf"\b(?:for|per|by) (?:(?:each|every|an?|one|two|five|ten|\d+) )?(?:(?:more|extra|additional|further) )?(?:units?|points?) (?:more )?(?:of|in|higher|more){_GAP}{_X}", {"x": "cause"}),
-    (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}{_GAP}into account", {"a": "adjust"}),
+    (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}(?:\s*<c\d+>)?{_GAP}into account", {"a": "adjust"}),
     (rf"\btak(?:ing|e)\s+(?P<a>{_ITEM}\s+(?!<|and\b|or\b)[\w-]+\s+(?:and|or)\s+{_ITEM}){_GAP}into account", {"a": "adjust"}),
     (rf"\b(?:regardless|irrespective|independent(?:ly)?) of{_GAP}{_A}", {"a": "adjust"}),
     (rf"\b(?:mind|given|holding|keeping|at (?:the )?same|at equal|for the same|with (?:the )?(?:same|equal|identical)){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
@@ -99,6 +99,17 @@ _SHARE_OF = re.compile(
     rf"(?:\s+(?:with|having|have|had|has|are|were|is|was)\b|(?=\s+<c))(?P<y>{_SAME}{{0,3}}?\s+{_LIST})",
     re.IGNORECASE,
 )
+
+
+_NESTED = re.compile(
+    rf"(?P<a>{_ITEM})\s+(?:\w+\s+)?(?:(?:are|is|were|was)\s+)?nested\s+(?:in|within)\s+(?P<b>[^.;:?!()]*)",
+    re.IGNORECASE,
+)
+
+
+def nested_in(coded: Coded) -> set[str]:
+    """Return the columns that are said to be nested in each other: `sites are nested in teeth and in patients`."""
+    return {m.column for match in _NESTED.finditer(coded.text) for m in coded.inside(match["a"] + match["b"])}
 
 
 def shares_of(coded: Coded) -> list[tuple[ColumnMention, list[ColumnMention]]]:

@@ -18,7 +18,7 @@ from engine.planning.naming.overlaps import beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level, groups_meant
-from engine.planning.reading.grammar import contrasts, defined, parts_of, ranges, shares_compared, shares_of
+from engine.planning.reading.grammar import contrasts, defined, nested_in, parts_of, ranges, shares_compared, shares_of
 from engine.planning.reading.leaving_out import WITH_AND, talked_of
 from engine.planning.reading.masking import masked
 from engine.planning.reading.named_rows import marks_left_out, named_rows
@@ -43,7 +43,7 @@ from engine.planning.reading.terms import (
     terms_in,
     whole_terms,
 )
-from engine.planning.tables.sheets import Data, Sheet, cases_and_controls, is_group
+from engine.planning.tables.sheets import Data, Sheet, cases_and_controls, is_group, is_id, is_number
 from engine.text.names import name_parts
 from engine.text.tokens import Token, tokens
 
@@ -77,6 +77,10 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
     reading = interpret(question, words, mentions, data)
+    if told := _only_told(reading, data):
+        reading = interpret(question, words, [m for m in mentions if m not in told], data)
+        for m in told:
+            reading.mark(m.first, m.last, "filler", m.column)
     reading.coding, reading.explained = coding, explained
     if len(coding) == 1 and not any("outcome" in parts for parts in reading.parts.values()):
         (only,) = coding  # whose yes and no is told is what happened, unless the sentence says otherwise
@@ -86,6 +90,30 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     for at in explained:
         reading.mark(at, at, "level", said)
     return reading
+
+
+def _only_told(reading: Reading, data: Data) -> list[ColumnMention]:
+    """Return measurements that only stand in what is told before the first request, where that names its own.
+
+    `Mites were washed in June, July and October. Does OA lower the October mites?` asks nothing of June.
+    """
+    first = reading.requests[0].first
+    own = {m.column for m in reading.mentions if m.first >= first}
+    columns = {column.name: column for column in data.columns()}
+    along = {name for sheet in data.sheets for name in (*sheet.structure.times, *sheet.structure.doses,
+             *sheet.structure.survival.values(), *sheet.structure.part_of, *sheet.structure.part_of.values())}  # fmt: skip
+    measured = {
+        name for name, column in columns.items() if is_number(column) and not is_id(column) and name not in along
+    }
+    if first < BACKGROUND or not own & measured or not any(is_group(columns[name]) for name in own - measured):
+        return []
+    kept = {row.column for row in reading.restrictions}
+    kept |= {name for name, parts in reading.parts.items() if parts & {"adjust", "subject", "exposure", "outcome"}}
+    return [m for m in reading.mentions if m.first < first and not m.level and m.column in measured - own - kept]
+
+
+BACKGROUND = 4
+"""So many words before the first request tell something."""
 
 
 _IN_A_FILE = re.compile(r"\b(?:in|from|of)\s+(?:the|my|our)\s+$", re.IGNORECASE)
@@ -147,7 +175,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     coded = Coded(question, words, mentions)
     reading = Reading(question=question, words=words, mentions=mentions)
     reading.parts = parts_of(coded)
-    reading.ranges = ranges(coded, by_name)
+    reading.ranges, reading.nested = ranges(coded, by_name), nested_in(coded)
     explained = [match.span() for match in _EXPLAINED.finditer(question)]
     if letters_told(question, [*by_name.values()]):
         explained += [match.span() for match in LETTERS.finditer(question)]

@@ -108,6 +108,8 @@ class Reading:
     """Levels named where rows are said to be left out or counted: their rows alone are never meant."""
     unclear: list[str] = field(default_factory=list)
     """Of rows named by remarks: what may be meant, where that could be two things."""
+    nested: set[str] = field(default_factory=set[str])
+    """Columns that are said to be nested in each other."""
     shares: set[str] = field(default_factory=set)
     """Columns of one of whose levels the share is compared, however many levels they have."""
     explained: set[int] = field(default_factory=set)

@@ -33,6 +33,7 @@ from engine.planning.tables.sheets import Data, Sheet, is_id, is_number, numbers
 from engine.text.names import name_parts
 from engine.text.numbers import NUMBER_WORDS, as_number
 from engine.text.prose import listed
+from engine.text.times import time_unit
 from engine.text.tokens import Token
 
 
@@ -245,6 +246,9 @@ def beside_remarks(
         if any(first <= m.first and m.last <= last for first, last in spans):
             return m.column not in made
         weak = m.column in notes and m.level and m.strength < SURE_NAME
+        own = words[m.first : m.last + 1]
+        if weak and all(word.number is not None or time_unit(word.text) for word in own):
+            return True  # `at 3 months` is no `moved away after 3m`
         return bool(weak) and any(a <= words[m.first].start < b for a, b in said)
 
     return [m for m in mentions if not names_rows_only(m)]
