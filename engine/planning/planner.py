@@ -52,7 +52,7 @@ from engine.planning.followups.go_on import go_on
 from engine.planning.followups.keeping import back_to
 from engine.planning.followups.suggestions import first_ideas, next_ideas
 from engine.planning.followups.words import takes_back
-from engine.planning.formulas.areas import with_areas
+from engine.planning.formulas.courses import with_courses
 from engine.planning.formulas.first_end import with_first_end
 from engine.planning.formulas.first_rows import with_first_rows
 from engine.planning.formulas.merged import with_merged
@@ -316,7 +316,7 @@ class Planner:
         mark_declared(reading, data)
         without_pooled(reading, data)
         reading.chosen = chosen
-        for seen in (with_areas, with_rates, with_sides, with_first_end, with_merged, with_first_rows):
+        for seen in (with_courses, with_rates, with_sides, with_first_end, with_merged, with_first_rows):
             reading, data = seen(reading, data) or (reading, data)
         return reading, data, profiles
 

@@ -28,7 +28,7 @@ def unfolded(frame, path, plate):
             if re.fullmatch(r"[A-P]\d+", well) and not (empty and well not in said):
                 what = {value: None if empty else cell, "content": said.get(well)}
                 rows.append({"well": well, "row": letter, "column": int(number), **what})
-    made = pd.DataFrame(rows, columns=["well", "row", "column", value, "content"])
+    made = pd.DataFrame(rows)
     both = made["content"].fillna("").astype(str).str.partition(" | ")
     if (both[2] != "").any():  # what whole columns and whole rows hold
         made["content"], made["group"] = both[0], both[2]

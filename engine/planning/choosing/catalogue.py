@@ -43,7 +43,14 @@ class Catalogue:
         self, reading: Reading, data: Data, *, first: int = 0, last: int | None = None, whole: Reading | None = None
     ) -> list[Candidate]:
         """Return the analyses that a question, or a stretch of it, may ask for, likeliest first (see `score`)."""
-        return candidates(reading, data, self.analyses, self.registry, self.embed, first=first, last=last, whole=whole)
+        found = candidates(reading, data, self.analyses, self.registry, self.embed, first=first, last=last, whole=whole)
+        named = {*reading.named()}
+        if not any(made.column in named for sheet in data.sheets for made in sheet.made):
+            return found
+        # A column that a step makes already is not asked for once more: `max weight loss per group`.
+        return [
+            c for c in found if c.bound is None or not any(p.role == "formula" for p in c.bound.spec.params)
+        ] or found
 
     def every(self, reading: Reading, data: Data) -> list[Candidate]:
         """Return all analyses that could be bound to the data: the candidates of a question first, then what no word speaks for."""

@@ -28,6 +28,9 @@ _ARTICLES = re.compile(
 _WORDS = re.compile(rf"\b(?:{'|'.join(KINDS)}|END|PART)\b|[^\W_]+|%", re.UNICODE)
 
 
+_WORDS_OF_DATA = re.compile(rf"\b(?:{'|'.join(KINDS)}|END|PART)\b")
+
+
 @functools.cache
 def _forms() -> tuple[tuple[re.Pattern[str], str], ...]:
     """Return (wording, what it stands for) of `forms.tsv`."""
@@ -78,4 +81,7 @@ def worded(text: str, masked: str, whole: str) -> Wording:
     asked, mark, remarks = whole.partition("?")
     # `is it higher in A than in B? only the first of each, some are in there twice`
     form = plain_form(whole) or (plain_form(asked) if mark and asks_nothing(remarks) else "")
+    topic, colon, rest = whole.partition(":")
+    if not form and colon and not _WORDS_OF_DATA.search(topic):
+        form = plain_form(rest)  # `Weights after challenge: what was ...`
     return Wording(spoken(form), form) if form else Wording(text, masked)

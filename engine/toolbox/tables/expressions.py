@@ -79,9 +79,9 @@ def first_of_each(arguments, text):
 
 
 def of_columns(name, arguments, text):
-    """Return for each row the sum or mean of the columns that have a value there, or how many are above 0 (taxa found).
+    """Return for each row the sum, mean, least or most of the columns that have a value there, or how many are above 0.
 
-    A row without any value has no sum and no mean, and 0 above 0.
+    A row without any value has none of these, and 0 above 0.
     """
     import pandas as pd
 
@@ -90,7 +90,9 @@ def of_columns(name, arguments, text):
     table = pd.concat([column.astype(float) for column in arguments], axis=1)
     if name == "count_across":
         return (table > 0).sum(axis=1).astype(float)
-    return table.sum(axis=1, min_count=1) if name == "sum_across" else table.mean(axis=1)
+    if name == "sum_across":
+        return table.sum(axis=1, min_count=1)
+    return getattr(table, name.removesuffix("_across"))(axis=1)
 
 
 def of_text(name, arguments, text):
@@ -120,7 +122,7 @@ def apply_function(name, arguments, text):
                "exp": np.exp, "round": np.round, "floor": np.floor, "ceil": np.ceil, "log1p": np.log1p}  # fmt: skip
     textual = ("contains", "startswith", "endswith")
     group_names = ("mean_of", "median_of", "sum_of", "min_of", "max_of", "count_of")
-    across_names = ("sum_across", "mean_across", "count_across")
+    across_names = ("sum_across", "mean_across", "min_across", "max_across", "count_across")
     index = next((part.index for part in arguments if isinstance(part, pd.Series)), None)
 
     def as_column(value, name):

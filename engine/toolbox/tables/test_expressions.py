@@ -107,6 +107,9 @@ def test_columns_of_one_row_are_added_averaged_and_counted_without_blanks():
     three = "(E_baetis, P_leuctra, T_hydro)"
     assert evaluate_expression(f"sum_across{three}", taxa).tolist()[::2] == [4.0, 7.0]
     assert pd.isna(evaluate_expression(f"sum_across{three}", taxa)[1])
+    names = three.strip("()").replace("`", "").split(", ")
+    assert evaluate_expression(f"min_across{three}", taxa).tolist()[::2] == taxa[names].min(axis=1).tolist()[::2]
+    assert evaluate_expression(f"max_across{three}", taxa).tolist()[::2] == taxa[names].max(axis=1).tolist()[::2]
     assert evaluate_expression(f"mean_across{three}", taxa).tolist()[::2] == [2.0, pytest.approx(7 / 3)]
     assert evaluate_expression(f"count_across{three}", taxa).tolist() == [2.0, 0.0, 2.0]
     with pytest.raises(ValueError, match="needs columns of numbers"):
