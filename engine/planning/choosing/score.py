@@ -297,7 +297,7 @@ def _candidate(
     feasible = item.feasible
     if not able or not feasible:
         return item
-    options: list[tuple[tuple[bool, bool, int, float], Bound, tuple[str, ...]]] = []
+    options: list[tuple[tuple[bool, bool, int, bool, float], Bound, tuple[str, ...]]] = []
     for tool in able:
         bound = bind(tool, reading, data, needs=analysis.needs)
         if bound.missing and whole is not None:
@@ -306,7 +306,10 @@ def _candidate(
         named = sum(word.lower() in reading.question.lower() for word in (tool.title, *tool.keywords))
         fed = all(port.optional or port.type in within for port in tool.inputs)
         other = tool.name not in reading.chosen  # a person who chose a column for a step wants that step
-        place = (other, not fed, len(unmet), -bound.score - 0.3 * min(3, named))
+        said = any(
+            name.startswith("said:") and holds(name, bound, reading) for name in tool.when
+        )  # it was made for that
+        place = (other, not fed, len(unmet), not said, -bound.score - 0.3 * min(3, named))
         options.append((place, bound, unmet))
     _, item.bound, item.unmet = min(options, key=lambda option: option[0])
     return item

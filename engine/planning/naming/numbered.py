@@ -145,7 +145,14 @@ def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[
         unit = words[at + 1].text
         if token.number is None or unit not in UNITS or time_unit(unit):
             continue
-        able = {c.name: v for c in columns if unit in units[c.name] for v in c.levels if as_number(v) == token.number}
+        few = [
+            c
+            for c in columns
+            if unit in units[c.name] and (c.scale != "number" or 3 * c.distinct <= sum(c.levels.values()))
+        ]
+        able = {
+            c.name: v for c in few for v in c.levels if as_number(v) == token.number
+        }  # 15 s is no time in a quadrant
         if len(able) == 1:
             (name, level), *_ = able.items()
             found.append(ColumnMention(name, level, at, at + 1, 0.9))
