@@ -101,3 +101,11 @@ def test_an_analysis_and_its_columns_are_set_on_the_command_line(birds, tmp_path
     assert "NODE.PARAM=VALUE" in capsys.readouterr().err
     assert main(["analyses", "show", "linear_regression"]) == 0
     assert "--as linear_regression --set PART=COLUMN" in capsys.readouterr().out
+
+
+def test_two_columns_of_a_pair_are_chosen_without_a_column_that_names_the_rows(engine, birds):
+    chosen = {"compare_columns_paired": {"first": "wing", "second": "mass"}}
+    run_id = engine.ask("are wing and mass alike, paired?", [birds], analysis="compare_paired", chosen=chosen)
+    assert engine.wait(run_id, 60).status == "awaiting_approval"
+    (node,) = [n for n in engine.view(run_id).plan.nodes if n.tool == "compare_columns_paired"]
+    assert (node.params["first"], node.params["second"]) == ("wing", "mass")

@@ -222,3 +222,59 @@ def test_the_largest_loss_and_the_lowest_value_of_a_course_in_columns(tmp_path, 
     others = [n.params for n in plan.nodes if n is not made]
     assert any(made.params["name"] in (*n.values(), *n.get("columns", [])) for n in others)
     assert any("vacc" in n.values() for n in others)
+
+
+def larvae():
+    n = 240
+    genotype = DRAW.choice(["+/+", "+/-", "-/-"], n, p=[0.25, 0.5, 0.25])
+    return pd.DataFrame({
+        "larva": [f"L{k:03d}" for k in range(n)], "clutch": [f"C{k % 5}" for k in range(n)], "genotype": genotype,
+        "SL_mm_5dpf": (DRAW.exponential(0.3, n) + 3.6).round(2), "last_dpf": DRAW.choice([5, 7, 9, 14], n, p=[0.1, 0.1, 0.1, 0.7]),
+        "fate": DRAW.choice(["alive", "dead"], n, p=[0.7, 0.3]),
+    })  # fmt: skip
+
+
+def test_a_length_at_an_age_is_no_time_to_death(tmp_path):
+    (node,) = planned(tmp_path, larvae(), "is SL_mm_5dpf different between the genotypes?").nodes
+    assert (node.tool, node.params["value"], node.params["group"]) == ("compare_groups", "SL_mm_5dpf", "genotype")
+
+
+def test_genotypes_of_signs_are_called_as_people_call_them(tmp_path):
+    plan = planned(tmp_path, larvae(), "is SL_mm_5dpf lower in homozygous mutants than in wt? leave out the hets")
+    (node,) = [n for n in plan.nodes if n.tool == "compare_groups"]
+    assert {node.params["treated"], node.params["control"]} == {"+/+", "-/-"}
+
+
+def clinic():
+    n = 120
+    before = DRAW.normal(144, 15, n).round()
+    return pd.DataFrame({
+        "pat_id": range(n), "CPAP h/night M1": DRAW.normal(5, 1, n).round(1), "CPAP h/night M3": DRAW.normal(5, 1, n).round(1),
+        "SBP pre (mmHg)": before, "SBP 3 mo (mmHg)": before - DRAW.normal(6, 5, n).round(),
+        "DBP pre (mmHg)": DRAW.normal(85, 8, n).round(), "DBP 3 mo (mmHg)": DRAW.normal(83, 8, n).round(),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["did the systolic pressure come down after 3 months on cpap, same pts before and after", "does SBP change from pre to 3 mo, paired"],
+)  # fmt: skip
+def test_a_pressure_is_never_set_against_hours(tmp_path, question):
+    plan = planned(tmp_path, clinic(), question)
+    used = {
+        name
+        for n in plan.nodes
+        for value in n.params.values()
+        for name in (value if isinstance(value, list) else [value])
+    }
+    assert {"SBP pre (mmHg)", "SBP 3 mo (mmHg)"} <= used
+    assert not any("CPAP" in str(name) for name in used)
+
+
+def test_what_is_said_behind_a_name_that_is_adjusted_for_is_not_missed(tmp_path):
+    n = 64
+    table = pd.DataFrame({"variety": ["Arvika", "Bolero", "Cresta", "Dakota"] * (n // 4), "block": [f"b{k // 16}" for k in range(n)],
+                          "N_kg_ha": [0, 60, 120, 180] * (n // 4), "yield_t_ha": DRAW.normal(7, 1, n).round(2)})  # fmt: skip
+    table["N_kg_ha"] = np.repeat([0, 60, 120, 180], 4).tolist() * 4
+    plan = planned(tmp_path, table, "does yield differ between the varieties? account for the blocks and the N rate")
+    assert not any("adjusts for" in text for text in plan.not_answered)

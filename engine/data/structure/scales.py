@@ -81,7 +81,7 @@ def telling(name: str) -> frozenset[str]:
     base = [part for part in tokens(re.sub(r"[(\[].*", "", name)) if not part.isdigit()]
     rate = _RATE.search(name)
     per_time = rate is not None and bool(words(rate[1]) & HINTS["time_unit"])
-    if (unit and not words(unit) & HINTS["time_unit"]) or per_time or _at_an_occasion(name) or is_stay(name):
+    if (unit and not words(unit) & HINTS["time_unit"]) or per_time or at_an_occasion(name) or is_stay(name):
         # `weight_wk3_kg` is a weight, `Milch kg/Tag` a yield, `pain_week12` a pain, `LOS_days` what is measured
         found -= HINTS["time"]
     if len(base) > 1 and base[-1] == "n":
@@ -89,11 +89,12 @@ def telling(name: str) -> frozenset[str]:
     return frozenset(found if len(base) == 1 else {w for w in found if len(w) > 1 and w != "delta"})
 
 
-def _at_an_occasion(name: str) -> bool:
-    """Say whether a name tells what was measured and then when, by a number: `pain_week12`."""
+def at_an_occasion(name: str) -> bool:
+    """Say whether a name tells what was measured and then when, by a number: `pain_week12`, `SL_mm_5dpf`."""
     parts, times = tokens(name), HINTS["time"] | HINTS["time_unit"]
     first = parts[0] if parts else ""
-    told = any(parts[at] in times and parts[at + 1].isdigit() for at in range(1, len(parts) - 1))
+    behind = list(itertools.pairwise(parts))[1:]
+    told = any((a in times and b.isdigit()) or (a.isdigit() and b in DAYS and len(b) > 1) for a, b in behind)
     return told and first not in times | HINTS["duration"] | HINTS["event"] and not first.isdigit()
 
 
@@ -208,9 +209,8 @@ def two_states(levels: list[str]) -> list[str]:
 @cache
 def unit_is_time(name: str) -> bool:
     """Say whether the unit that a name states is one of time."""
-    return not is_stay(name) and letters.plain(unit_of(name)) in HINTS["time"] | set(
-        "h s d min hr hrs sec yr yrs wk wks".split()
-    )
+    own = not is_stay(name) and not at_an_occasion(name)
+    return own and letters.plain(unit_of(name)) in HINTS["time"] | set("h s d min hr hrs sec yr yrs wk wks".split())
 
 
 def is_stay(name: str) -> bool:

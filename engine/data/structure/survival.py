@@ -15,6 +15,7 @@ from engine.data.structure.scales import (
     HINTS,
     Col,
     View,
+    at_an_occasion,
     date_like,
     is_stay,
     median,
@@ -350,6 +351,8 @@ def _clock_score(col: Col, times: list[str]) -> float:
         return 0.6 if col.size > FEW or col.size > 0.4 * len(col.codes) else 0.4
     if col.hint("month", "occasion_first", "occasion_last"):
         return 0.0  # what was counted in August is no time
+    if at_an_occasion(col.name):
+        return 0.0  # a length in mm at 5 dpf is no time
     return 0.25 if spread and col.size > FEW and not unit_of(col.name) and column.scale == "number" else 0.0
 
 

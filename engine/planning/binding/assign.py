@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from engine.data.structure.scales import two_states as yes_and_no
+from engine.data.structure.scales import unit_of
 from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.slots import slot_of
@@ -453,6 +454,10 @@ class Assignment:
             if len(own) >= max(1, param.least) and set(picked) <= set(own):
                 picked, guessed = own, not picked
         kin = [f for f in (slot.families(self.sheet) if slot.families else []) if set(picked) & set(f)]
+        if param.role == "wide" and len(kin) > 1:  # occasions are of one measurement: that which is named first
+            kin = [min(kin, key=lambda f: min(m.first for m in self.reading.mentions if m.column in f))] if any(
+                m.column in f for f in kin for m in self.reading.mentions) else kin[:1]  # fmt: skip
+            picked = [name for name in picked if name in kin[0]]
         if (
             param.role == "wide"
             and not kin
@@ -497,7 +502,17 @@ class Assignment:
         if set(names) & {*self.sheet.structure.doses, *self.sheet.structure.times}:
             return -MISSING  # a dose is no second reading of a length
         first, second = (self.sheet.column(name) for name in names)
+        if self._of_two_measures(names):
+            return -2 * MISSING  # rather none than hours taken from a pressure
         return -MISSING if first and second and is_number(first) != is_number(second) else 0.0
+
+    def _of_two_measures(self, names: Sequence[str]) -> bool:
+        """Say whether two columns are of two measurements, each at occasions of its own: a pressure and hours a night."""
+        own = [
+            next((w.name for w in self.sheet.structure.wide if w.ordered and name in w.columns), "") for name in names
+        ]
+        units = {unit_of(name) for name in names} - {""}
+        return ("" not in own and own[0] != own[1]) or len(units) > 1
 
     def _counts(self, name: str) -> bool:
         """Say whether a named column that nothing takes speaks against the assignment."""

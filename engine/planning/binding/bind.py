@@ -118,9 +118,9 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
             variant, sheet, reading, taken=set(flat(given.values())), cuts=cut_param(bound.spec) is not None
         )
         # Two columns of one row are a pair by themselves, whether or not a column names the rows.
-        search.needed |= {
-            p.name for p in variant if p.role in needs and not any(other.role == "measure_a" for other in variant)
-        }
+        settled_too = [p for p in bound.spec.params if p.name in given]
+        halves = any(other.role == "measure_a" for other in (*variant, *settled_too))
+        search.needed |= {p.name for p in variant if p.role in needs and not halves}
         search.of_two_levels = any(p.role == "interest" and p.required for p in bound.spec.params)
         search.run()
         if best is None or search.best > best.best:

@@ -290,6 +290,10 @@ def of_one_measure(mentions: list[ColumnMention], structure: Structure) -> list[
     """
     for own in [*({*wide.columns} for wide in structure.wide), *map(set, structure.same_quantity)]:
         base = [m for m in mentions if not m.level and m.column in own and len(own & {m.column, *m.rivals}) > 1]
+        # `SBP ... from pre to 3 mo`: of the columns that `pre` may be it is the one of this measure.
+        other = {m: next(iter(hit)) for m in mentions
+                 if base and not m.level and m.column not in own and len(hit := own & {*m.rivals}) == 1}  # fmt: skip
+        mentions = [m._replace(column=other[m], rivals=()) if m in other else m for m in mentions]
         told = [m for m in mentions if not m.level and m.column in own and not own & set(m.rivals)]
         if not base or not told:
             continue

@@ -31,7 +31,7 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         if not levels or column.scale in ("identifier", "date") or len(levels) > 60:
             continue
         weights = Counter(part for level in levels for part in set(name_parts(level)))
-        found += _explained(words, column, text)
+        found += [*_explained(words, column, text), *_zygous(words, column)]
         for level in levels:
             if not re.search(r"[^\W\d_]", level):  # the two of `two assays` is not that of 2024-02
                 continue
@@ -110,6 +110,25 @@ def _explained(words: Sequence[Token], column: ColumnProfile, text: str) -> list
         for said, code in meaning.items()
         for mention in _level(words, column, said, Name(_itself(said), weights, units=False), weights, text)
     ]
+
+
+_ZYGOUS = {
+    "+/+": frozenset("wt wts wildtype wildtypes wild".split()),
+    "+/-": frozenset("het hets heterozygous heterozygote heterozygotes".split()),
+    "-/-": frozenset(
+        "hom homs homozygous homozygote homozygotes mutant mutants ko kos knockout knockouts null nulls".split()
+    ),
+}
+"""What carriers of two, one or no whole copy of a gene are called."""
+
+
+def _zygous(words: Sequence[Token], column: ColumnProfile) -> list[ColumnMention]:
+    """Return the words for genotypes that are written `+/+`, `+/-` and `-/-`: hets, mutants, wt."""
+    own = {level.strip(): level for level in column.levels}
+    if len(own) < 2 or not own.keys() <= _ZYGOUS.keys():
+        return []
+    return [ColumnMention(column.name, own[sign], at, at, 0.85)
+            for at, word in enumerate(words) for sign in own if word.text in _ZYGOUS[sign]]  # fmt: skip
 
 
 _LACKING = re.compile(

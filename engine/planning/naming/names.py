@@ -45,6 +45,7 @@ _SPAN = re.compile(r"(?:day|night|week|month|year|hour|minute)s?[ _.](?:in|on|at
 _SQUARED = re.compile(r"(?<![^\W_])[kcdmµu]?m[23²³](?![^\W_])")
 """Areas and volumes, whose power is no number of the name."""
 
+_PER = re.compile(r"(.*[^\W\d_]{4,})[_ .]+per[_ .]+\d[\d.]*\s*[a-z]+\d?$", re.IGNORECASE)
 _SCALES = frozenset("log ln lg log2 log10 log1p sqrt".split())
 """How values are written, which says little of what they are of."""
 _SLIGHT = 0.4
@@ -59,6 +60,8 @@ class Name:
     ) -> None:
         self.text = name
         plain = re.sub(r"[(\[].*?[)\]]", " ", name)
+        if units and (counted := _PER.match(plain)):
+            plain = counted[1]  # `blackgrass_per_0.25m2` counts blackgrass
         bare = _SQUARED.sub(" ", plain) if units else plain  # `BMI kg/m2` is called BMI
         parts = cut(bare if re.search(r"[^\W\d]{2}", bare) else plain)
         if not any(len(part) > 1 for part in parts):
