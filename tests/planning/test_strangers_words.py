@@ -278,3 +278,31 @@ def test_what_is_said_behind_a_name_that_is_adjusted_for_is_not_missed(tmp_path)
     table["N_kg_ha"] = np.repeat([0, 60, 120, 180], 4).tolist() * 4
     plan = planned(tmp_path, table, "does yield differ between the varieties? account for the blocks and the N rate")
     assert not any("adjusts for" in text for text in plan.not_answered)
+
+
+def test_which_shops_are_rows_and_positive_is_no_yes_of_another_column(tmp_path):
+    try:
+        plan = planned(tmp_path, shops(), "Which shops had more than 20% of their samples positive?")
+    except PlanError:
+        return  # not understood is no wrong answer
+    assert not any("fish shop" in str(n.params) or "HACCP" in str(n.params) for n in plan.nodes)
+
+
+def test_roman_numerals_behind_a_name_are_its_numbers(tmp_path):
+    n = 120
+    table = pd.DataFrame({"pat": [f"P{k}" for k in range(n)], "hosp": ["A", "B", "C"] * (n // 3), "stage": DRAW.integers(1, 5, n),
+                          "age": DRAW.integers(40, 90, n)})  # fmt: skip
+    plan = planned(tmp_path, table, "does age differ between the hospitals in stage IV only?")
+    assert [n.params["condition"] for n in plan.nodes if n.tool == "filter_rows"] == ["`stage` in [4]"]
+
+
+def test_bleeding_at_six_months_is_that_column(tmp_path):
+    n = 240
+    table = pd.DataFrame({"pat_id": [f"P{k // 8:02d}" for k in range(n)], "arm": [["gel", "placebo"][k // 8 % 2] for k in range(n)],
+                          **{f"BOP_{when}": DRAW.choice([0, 1], n) for when in ("BL", "3m", "6m")},
+                          **{f"PPD_{when}_mm": DRAW.integers(2, 8, n) for when in ("BL", "3m", "6m")}})  # fmt: skip
+    plan = planned(
+        tmp_path, table, "is BOP at 6 mo less frequent in the gel group? sites of one patient are not independent"
+    )
+    assert any("BOP_6m" in (n.params.get("outcome"), n.params.get("event")) for n in plan.nodes)
+    assert not any("BOP_BL" in str(n.params) for n in plan.nodes)

@@ -112,8 +112,10 @@ def _one_measurement(members: list[tuple[Any, str, Col, bool]], *, sides: bool) 
         return False
     timed = sum(m[3] for m in members) >= len(members) / 2 or sides
     kinds = {c.profile.scale in ("binary",) for c in cols}
-    if len(kinds) > 1 or kinds == {True}:
+    if len(kinds) > 1:
         return False
+    if kinds == {True}:  # bleeding at the start, 3 and 6 months; items of yes and no have no times
+        return len(cols) > 2 and not sides and all(m[3] for m in members)
     # What grows leaves its range behind: `BW wk0` to `BW wk8` are one by their names.
     units = {re.sub(r"[^a-z]", "", str(m[1]).lower()) for m in members}
     dated = len(cols) > 2 and not sides and all(m[3] for m in members) and units <= DAYS.keys()

@@ -66,6 +66,8 @@ def as_left(column: ColumnProfile, reading: Reading) -> ColumnProfile:
     return column.model_copy(update={"levels": levels, "scale": "binary" if len(levels) == 2 else column.scale})
 
 
+AT_MOST = 4
+"""Numbers of so few values were chosen, not measured."""
 _MODELLED = frozenset("outcome measure response count y".split())
 """What a model explains."""
 _EXPLAINED = frozenset(
@@ -320,8 +322,11 @@ class Assignment:
 
     def _runs_along(self, param: ParamSpec, name: str) -> bool:
         """Say whether a curve runs along a column, which therefore is not what it measures: a dose."""
-        dosed = name in self.sheet.structure.doses and any(p.role == "dose" for p in self.params)
-        return dosed and param.role in _MODELLED
+        if not any(p.role == "dose" for p in self.params) or param.role not in _MODELLED:
+            return False
+        column = self.sheet.column(name)
+        set_by_hand = column is not None and column.scale == "ordered" and column.distinct <= AT_MOST
+        return name in self.sheet.structure.doses or set_by_hand  # nor what was set to three temperatures
 
     def _is_of_a_cause(self, name: str, *, apart: bool = False) -> bool:
         """Say whether a column names subjects of which each is of one level of another column that is named, or set `apart`."""

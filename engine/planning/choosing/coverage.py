@@ -223,14 +223,14 @@ def _held_verbs(reading: Reading) -> set[int]:
     return {at for at, word in enumerate(reading.words) if word.start in starts}
 
 
-_KINDS = frozenset("rate level dose amount value count score status effect group".split())
+_SAYS_WHAT = frozenset("rate level dose amount value count score status effect group".split())
 
 
 def not_held(reading: Reading, left: list[int]) -> list[str]:
     """Return a sentence on what is to be held constant and nothing in the data is called: the effect is not adjusted for it."""
     spans = [match.span() for match in _HELD.finditer(reading.question)]
     behind = {m.last + 1 for m in reading.mentions}  # the `rate` of `the N rate` says what N is
-    own = [at for at in left if not (at in behind and reading.words[at].text.removesuffix("s") in _KINDS)]
+    own = [at for at in left if not (at in behind and reading.words[at].text.removesuffix("s") in _SAYS_WHAT)]
     words = [reading.words[at] for at in own if any(a < reading.words[at].start < b for a, b in spans)]
     said = list(dict.fromkeys(reading.question[word.start : word.end] for word in words))
     return [

@@ -18,6 +18,7 @@ from engine.planning.naming.names import Name
 from engine.text.codes import told_beside
 from engine.text.names import name_parts
 from engine.text.negation import NEGATORS
+from engine.text.stems import stem
 from engine.text.stopwords import STOP
 from engine.text.times import time_unit
 from engine.text.tokens import Token
@@ -26,6 +27,8 @@ from engine.text.tokens import Token
 def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
     """Return every window of words that names a level of a column (numbers and single letters are left to the reader)."""
     found: list[ColumnMention] = []
+    ids = [c for c in columns if c.scale in ("identifier", "code") and c.distinct > MANY]
+    rows = {stem(part) for c in ids for part in name_parts(c.name)}
     for column in columns:
         levels = [level for level in (column.order or list(column.levels)) if level]
         if not levels or column.scale in ("identifier", "date") or len(levels) > 60:
@@ -39,7 +42,17 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         literal = [m._replace(level=level) for level in levels for m in literally(words, level, text, column.name)]
         longest = [m for m in literal if not any(_inside(m, other) for other in literal)]
         found = [m for m in found if not any(m.first <= o.last and o.first <= m.last for o in longest)] + longest
-    return [m for m in found if not (_only_initials(m, words) or _held(m, words, found) or _of_its_column(m, words))]
+    return [
+        m
+        for m in found
+        if not (_only_initials(m, words) or _held(m, words, found) or _of_its_column(m, words))
+        # `which shops` are the rows that shop_no names, and not the fish shops.
+        and not (m.width == 1 and m.strength < SURE_NAME and words[m.first].stem in rows)
+    ]
+
+
+MANY = 12
+"""What has more values names the rows."""
 
 
 def _of_its_column(mention: ColumnMention, words: Sequence[Token]) -> bool:
@@ -183,7 +196,7 @@ def _letters(words: Sequence[Token], column: ColumnProfile, level: str, text: st
         for at, w in enumerate(words)
         if len(w.text) > 2
         and level not in told  # R is no `resistant` where a legend says `river`
-        and w.text not in STOP | {"number"}
+        and w.text not in STOP | _NOT_YES
         and same_meaning(w.text, level.strip().lower())
         and "-" not in text[w.end : w.end + 1]  # `non-inferior`
     ]
@@ -203,6 +216,10 @@ def _letters(words: Sequence[Token], column: ColumnProfile, level: str, text: st
 
 def _sets_apart(window: Sequence[Token]) -> bool:
     return any(word.text in ("vs", "versus", "against", "than") for word in window[1:-1])
+
+
+_NOT_YES = frozenset("number positive positives negative negatives".split())
+"""Words that are no yes or no of whatever column has letters for these."""
 
 
 def _names_two(window: Sequence[Token], level: str, column: ColumnProfile) -> bool:

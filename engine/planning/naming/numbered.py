@@ -294,6 +294,22 @@ def _by_number(column: ColumnProfile) -> dict[float | None, str]:
     return {as_number(level): level for level in column.levels if as_number(level) is not None}
 
 
+def _roman(token: Token, column: ColumnProfile, text: str, *, first: bool) -> float | None:
+    """Return what a Roman numeral counts behind the name of a column of few numbers: IV of `stage IV` where stages are 1 to 4."""
+    if (
+        not text[token.start : token.end].isupper()
+        or column.kind != "integer"
+        or not 1 < column.distinct <= MOST_STAGES
+    ):
+        return None
+    alone = first and token.text == "i" and not {*name_parts(column.name)} & _STAGED  # `which group I take`
+    return None if alone else _ROMAN.get(token.text)
+
+
+MOST_STAGES = 10
+_STAGED = frozenset("stage stages grade grades class phase type nyha asa".split())
+
+
 def _is_one_of(words: Sequence[Token], levels: Collection[str]) -> bool:
     """Say whether two words set a column equal to a level: `where flood is y`."""
     return len(words) > 1 and words[0].text == "is" and words[1].text in levels
@@ -311,7 +327,7 @@ def _numbers_from(
     at = start
     while at < len(words) and at < start + 9:
         token = words[at]
-        number = token.number
+        number = token.number or _roman(token, column, text, first=not found)
         if number is not None and found and at + 1 < len(words) and at + 1 in heads:
             break  # `(d21), 4 diets`: so many of another column
         level = numeric.get(number) if number is not None else None

@@ -110,7 +110,7 @@ def span_finding(read, beyond, tail, diluted):
         "diluted": param(
             "How many times all samples were diluted, where no column says so",
             minimum=1,
-            words=[r"dilut\w*(?:\s+(?:by|of|was|at))?\s+1\s?[:/]", r"1\s?:(?=\s?\d+\s+dilut)"],
+            words=[r"dilut\w*(?:\s+(?:by|of|was|at))?\s+1\s?[:/]", r"(?:were|was|used|ran|run)\s+(?:at\s+)?1\s?[:/]"],
         ),
         "dilution": param(
             "Column of dilution factors of the samples",
