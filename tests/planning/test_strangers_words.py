@@ -306,3 +306,33 @@ def test_bleeding_at_six_months_is_that_column(tmp_path):
     )
     assert any("BOP_6m" in (n.params.get("outcome"), n.params.get("event")) for n in plan.nodes)
     assert not any("BOP_BL" in str(n.params) for n in plan.nodes)
+
+
+def test_a_column_of_which_rows_only_go_is_not_held_constant(tmp_path):
+    n = 120
+    table = pd.DataFrame({"pat": [f"P{k}" for k in range(n)], "apnoea_type": DRAW.choice(["obstructive", "mixed", "central"], n),
+                          "AHI": DRAW.normal(30, 10, n).round(1), "ESS": DRAW.integers(2, 20, n)})  # fmt: skip
+    question = "are the sleepier ones also the worse apnoeas (ESS vs AHI)? leave out the central apnoea pts"
+    plan = planned(tmp_path, table, question)
+    assert [n.params["condition"] for n in plan.nodes if n.tool == "filter_rows"] == [
+        "`apnoea_type` not in ['central']"
+    ]
+    assert not any("apnoea_type" in str(n.params) for n in plan.nodes if n.tool != "filter_rows")
+
+
+def test_the_ten_highest_are_listed(tmp_path):
+    n = 64
+    table = pd.DataFrame(
+        {
+            "plot": range(101, 101 + n),
+            "variety": ["Arvika", "Bolero"] * (n // 2),
+            "yield_t_ha": DRAW.normal(7, 1, n).round(2),
+        }
+    )
+    (node,) = planned(tmp_path, table, "the ten highest yielding plots").nodes
+    assert (node.tool, node.params["sort_by"], node.params["top_n"]) == ("filter_rows", "yield_t_ha", 10)
+
+
+def test_a_cause_that_is_asked_for_in_a_word_counts_alone(tmp_path):
+    plan = the_planner().plan("cancer-specific survival by hospital", cohort(tmp_path)).plan
+    assert not any("[1, 2]" in str(n.params) for n in plan.nodes)

@@ -337,7 +337,9 @@ class Assignment:
     def _is_whom(self, param: ParamSpec, name: str) -> bool:
         """Say whether a column only says which rows are meant, where a part would make more of it."""
         reading = self.reading
-        if param.role in ("covariates", "held") and name in self.kept and not reading.is_a(name, "adjust"):
+        gone = self._only_left_out(name)
+        about = gone or (name in self.kept and param.role in ("covariates", "held"))
+        if param.role in ("covariates", "held", "predictors") and about and not reading.is_a(name, "adjust"):
             return True  # `in the wild type` is about those rows, it holds nothing constant
         if param.role in ("anything", "measures") and name in self.kept and name not in reading.named():
             return True  # `the median time of the ill` asks for no median of being ill
@@ -351,6 +353,11 @@ class Assignment:
             return False  # of others more than one group is left
         happens = param.role in _HAPPENS and not reading.is_a(name, "outcome")
         return happens or param.role in _COMPARES | _EXPLAINS | {"response"}
+
+    def _only_left_out(self, name: str) -> bool:
+        """Say whether rows of a level go and the column is hardly named beside it: `the worse apnoeas ... leave out the central ones`."""
+        said = max((m.strength for m in self.reading.mentions if m.column == name and not m.level), default=0.0)
+        return said < SURE and any(r.column == name and r.op == "not in" for r in self.reading.restrictions)
 
     def _only_there(self, name: str) -> bool:
         """Say whether the one state that is named is where something is asked of, with nothing compared."""
@@ -522,7 +529,7 @@ class Assignment:
     def _counts(self, name: str) -> bool:
         """Say whether a named column that nothing takes speaks against the assignment."""
         column = self.sheet.column(name)
-        if column is not None and is_id(column):
+        if (column is not None and is_id(column)) or self._only_left_out(name):
             return False  # `the patients` are whom the rows are about
         return name in self.reading.named() or self._contrasted(name)
 

@@ -79,6 +79,7 @@ _DEAD = re.compile(
     re.IGNORECASE,
 )
 _DIES = re.compile(rf"{_DEAD.pattern}|\b(?:die|dies|dying|mortality|surviv\w+|alive|hazards?|lived?)\b", re.IGNORECASE)
+_SPECIFIC = re.compile(r"\b(?:cause|cancer|disease|tumou?r)[\s-]+specific\b", re.IGNORECASE)
 _ANY_CAUSE = re.compile(
     r"\b(?:any|all|every|whatever|both)[\s-]+(?:of the\s+)?causes?\b|\ball-?cause\b|\boverall\b", re.IGNORECASE
 )
@@ -90,7 +91,8 @@ def _of_any_cause(reading: Reading, sheet: Sheet) -> _Stretch | None:
     told = told_beside(event) if event is not None else {}
     dead = [level for level, said in told.items() if _DEAD.search(said)]
     said = _DIES.search(reading.question)
-    if event is None or said is None or not 1 < len(dead) < len(event.levels) or COMPETE.search(reading.question):
+    apart = COMPETE.search(reading.question) or _SPECIFIC.search(reading.question)
+    if event is None or said is None or not 1 < len(dead) < len(event.levels) or apart:
         return None
     own = [m for m in reading.mentions if m.column == event.name and m.level]
     if not _ANY_CAUSE.search(reading.question) and any(_names_cause(reading, m, told, dead) for m in own):
