@@ -25,7 +25,7 @@ class Answering:
         self.asked: list[tuple[str, str]] = []
 
     def __call__(self, handler: Handler) -> None:
-        messages = handler.server.asked[-1]["body"]["messages"]
+        messages = handler.body["messages"]
         system, asked = messages[0]["content"], messages[-1]["content"]
         who = next((key for key, begin in BEGINS.items() if system.startswith(begin)), "route")
         self.asked.append((who, asked))

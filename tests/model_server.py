@@ -19,12 +19,14 @@ class Handler(BaseHTTPRequestHandler):
 
     server: ModelServer  # type: ignore[assignment]
     protocol_version = "HTTP/1.1"
+    body: dict[str, Any]
+    """What this request asks: the last of `server.asked` may be one that came beside it."""
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with self.server.lock:
             self.server.asked.append(
-                {"body": body, "headers": {k.lower(): v for k, v in self.headers.items()}, "path": self.path}
+                {"body": self.body, "headers": {k.lower(): v for k, v in self.headers.items()}, "path": self.path}
             )
             behave = self.server.behaviours.pop(0) if self.server.behaviours else self.server.otherwise
         try:

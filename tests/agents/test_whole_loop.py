@@ -50,7 +50,7 @@ class Analyst:
         handler.data("[DONE]")
 
     def _texts(self, handler: Handler) -> tuple[list[str], str]:
-        messages = handler.server.asked[-1]["body"]["messages"]
+        messages = handler.body["messages"]
         return [message["content"] for message in messages], messages[-1]["content"]
 
     def _answer(self, system: str, asked: str) -> dict[str, Any]:

@@ -228,7 +228,7 @@ QUESTION = "Why might imatinib affect EGFR?"
 
 def answered(handler):
     """Answer as a model would that reads what it is shown."""
-    user = handler.server.asked[-1]["body"]["messages"][-1]["content"]
+    user = handler.body["messages"][-1]["content"]
     if "Number 1:" in user:
         count = user.count("Number ")
         said = {
