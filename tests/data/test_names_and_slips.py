@@ -50,9 +50,25 @@ def test_a_rare_spelling_in_another_case_is_a_slip_also_of_what_could_be_a_gene(
     assert profiled(tmp_path, half).column("condition").levels == {"TGFB": 8, "TGFb": 8}, "as many of each are two"
 
 
+def test_an_umlaut_written_out_is_the_same_level(tmp_path):
+    herds = ["Süd", "sued ", "Süd", "Nord"] * 6
+    profile = profiled(tmp_path, pd.DataFrame({"goat": range(24), "herd": herds, "kg": DRAW.normal(40, 4, 24)}))
+    assert profile.column("herd").levels == {"Süd": 18, "Nord": 6}
+    assert "'sued ' as 'Süd'" in " ".join(profile.warnings)
+
+
+def test_a_letter_is_the_word_it_stands_for_where_it_is_rare(tmp_path):
+    sexes = ["male", "female"] * 12
+    sexes[2] = "m"
+    table = pd.DataFrame({"mouse": range(24), "sex": sexes, "g": DRAW.normal(25, 2, 24)})
+    assert profiled(tmp_path, table).column("sex").levels == {"male": 12, "female": 12}
+    often = table.assign(sex=["male", "m"] * 12)
+    assert profiled(tmp_path, often).column("sex").levels == {"male": 12, "m": 12}, "half of the rows are no slip"
+
+
 def test_a_pending_count_is_missing_and_the_count_is_a_part_of_its_total(tmp_path):
     total = DRAW.integers(5, 16, N)
-    part = [str(k) for k in DRAW.binomial(total, 0.1)]
+    part = [str(k) for k in DRAW.binomial(total, 0.3)]
     part[7] = "pending"
     table = pd.DataFrame({"shop": [f"s{k}" for k in range(N)], "n_samples": total, "n_pos": part})
     profile = profiled(tmp_path, table)

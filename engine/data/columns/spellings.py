@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Mapping
 
 from engine.data.columns.cells import is_unit
 from engine.data.columns.genes import in_gene_family, is_gene_header
@@ -93,7 +93,7 @@ def told_joins(name: str, joined: dict[str, dict[str, str]]) -> list[str]:
         accents = ", accents" * (not all(map(str.isascii, every)))
         hyphens = ", hyphens" * any(re.search(r"\w[-_]\w", text) for text in every)
         species = ", short names of species" * any(map(_SHORT.match, changed))
-        short = ", short forms" * any(_folded(cell) != _folded(level) for cell, level in changed.items())
+        short = ", short forms" * any(_out(cell) != _out(level) for cell, level in changed.items())
         short = "" if species else short
         by = f"case{accents}{hyphens}{species}{short} or blanks"
         told.append(f"{name}: column {column!r}: levels that differ only by {by} are one level: {shown}.")
@@ -123,6 +123,14 @@ def _folded(cell: str) -> str:
     return without_accents(_whole(cell)).casefold()
 
 
+_WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+
+
+def _out(cell: str) -> str:
+    """Return a cell as it is written on a keyboard without umlauts: `Sued`."""
+    return _folded(cell.lower().translate(_WRITTEN_OUT))
+
+
 def _whole(cell: str) -> str:
     """Return a cell without blanks and hyphens between its letters, with the minus of a time."""
     text = _NUMBERED.sub(lambda found: found[0] if time_unit(found[1].casefold()) else found[1], " ".join(cell.split()))
@@ -131,18 +139,20 @@ def _whole(cell: str) -> str:
 
 def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[str, str]:
     twins: dict[str, Counter[str]] = {}
-    forms = {_folded(cell) for cell in family}
+    umlauts = {out: _folded(cell) for cell in family if (out := _out(cell)) != _folded(cell)}
+    forms = {cell: umlauts.get(_folded(cell), _folded(cell)) for cell in {*cells, *family}}
+    counts = Counter[str]()
     for cell, count in family.items():
-        twins.setdefault(_in_full(_folded(cell), forms), Counter())[" ".join(cell.split())] += count
+        counts[forms[cell]] += count
+    forms = {cell: _in_full(form, counts) for cell, form in forms.items()}
+    for cell, count in family.items():
+        twins.setdefault(forms[cell], Counter())[" ".join(cell.split())] += count
     words_of_letters = len(twins) > 1 and (any(set(twins) <= pair for pair in _LETTERS) or slips)
     changed = {}
     for cell in cells:
-        spelled, known = " ".join(cell.split()), twins[_in_full(_folded(cell), forms)]
+        spelled, known = " ".join(cell.split()), twins[forms[cell]]
         level = spelled
         written = {_whole(text) for text in known}
-        several = len({_folded(text) for text in known}) > 1
-        if several and min(known.values()) > RARE * max(known.values()):
-            continue  # as many `cats` as `cat`, or as many m as male
         slip = len(cell) > _LONG and min(known.values()) <= RARE * max(known.values())  # TGFB once beside seven TGFb
         if len(known) > 1 and (words_of_letters or len(written) == 1 or slip or not _case_matters(sorted(written))):
             level = min(known, key=lambda text: (-known[text], text))
@@ -163,11 +173,12 @@ _IN_SHORT = {
 """What a hurried hand writes for a level that stands in full in other rows."""
 
 
-def _in_full(form: str, forms: Collection[str]) -> str:
-    """Return a spelling as others have it: in full, without the s of a plural (`Butchers` beside `butcher`)."""
-    if _IN_SHORT.get(form) in forms:
-        return _IN_SHORT[form]
-    return form[:-1] if len(form) > _LONG and form.endswith("s") and form[:-1] in forms else form
+def _in_full(form: str, counts: Mapping[str, int]) -> str:
+    """Return a rare spelling as others have it: in full, without the s of a plural (`Butchers` beside `butcher`)."""
+    plural = form[:-1] if len(form) > _LONG and form.endswith("s") else form
+    full = short if (short := _IN_SHORT.get(form)) in counts else plural
+    # As many `cats` as `cat`, or as many m as male, are no slips.
+    return full if counts[form] <= RARE * counts.get(full, 0) else form
 
 
 _ARMS = re.compile(r"\b(?:arm|group|grp|trt|treat\w*|cohort|centre|center|site|ward|batch)\b", re.IGNORECASE)
@@ -187,8 +198,14 @@ def _of_arms(column: str, cells: Counter[str]) -> bool:
 
 def _case_matters(spellings: list[str]) -> bool:
     """Say whether spellings that differ by case may be different things on purpose."""
-    spellings = [without_accents(text) for text in spellings]
-    form = spellings[0].casefold()
+    alike: dict[str, list[str]] = {}
+    for text in map(without_accents, spellings):
+        alike.setdefault(text.casefold(), []).append(text)
+    return any(_are_two(form, texts) for form, texts in alike.items() if len(texts) > 1)
+
+
+def _are_two(form: str, spellings: list[str]) -> bool:
+    """Say whether one name in several cases is several things: alleles, units, genes of two species."""
     if sum(char.isalpha() for char in form) <= 1 or _DOUBLED.match(form):
         return True
     if len(form) <= 3 and any(text not in (form, form.upper(), form.capitalize()) for text in spellings):
