@@ -124,7 +124,6 @@ class PlanCalls(DataCalls, ConversationCalls):
 
         Raises:
             NotFoundError: for a run that does not exist.
-            DataError: when none of its files can be used.
         """
         view = self.view(run_id)
         return self._parts.orchestrator.plans.maker.planner.setups(view.record.question, view.profiles)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.domain.plan import Settler, TaskDag, TaskNode, texts_of
+from engine.domain.profile import Profile
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.errors import PlanError
 from engine.toolbox.registry import ToolRegistry
@@ -226,6 +227,46 @@ def parse_value(param: ParamSpec, text: str) -> Any:
             return text
         return int(number) if param.kind == "integer" and number.is_integer() else number
     return text
+
+
+def parts_chosen(analysis: str, parts: Mapping[str, str], registry: ToolRegistry) -> dict[str, dict[str, Any]]:
+    """Return what `PART=COLUMN` says for an analysis: tool -> parameter -> value, for each tool that has them.
+
+    Raises:
+        PlanError: when no tool of the analysis has all these parameters, or a value does not fit.
+    """
+    able = [spec for spec in registry if spec.runnable and analysis in spec.answers]
+    found = dict[str, dict[str, Any]]()
+    for spec in able:
+        params = [param for name in parts if (param := spec.param(name)) is not None]
+        if len(params) == len(parts):
+            found[spec.name] = {param.name: parse_value(param, parts[param.name]) for param in params}
+            if problem := next((told for p in params if (told := param_problem(p, found[spec.name][p.name]))), ""):
+                raise PlanError(f"{analysis}: {problem}")
+    if not found:
+        known = dict.fromkeys(p.name for spec in able for p in spec.params)
+        advice = f"Its parts are {', '.join(known)}." if known else "`biodesk analyses list` names all analyses."
+        raise PlanError(f"{analysis!r} has no tool with {', '.join(parts)}.", advice=advice)
+    return found
+
+
+def require_columns(
+    plan: TaskDag, parts: Mapping[str, str], profiles: Sequence[Profile], registry: ToolRegistry
+) -> None:
+    """Refuse columns that were set for parts of an analysis and that neither a file nor a step has.
+
+    Raises:
+        PlanError: for one that is not there.
+    """
+    every = [one for profile in profiles for one in (profile, *profile.others)]
+    known = dict.fromkeys(column.name for one in every for column in one.column_profiles)
+    made = {node.params.get("name") for node in plan.nodes}
+    params = [(node, param) for node in plan.nodes for param in registry.get(node.tool).params if param.name in parts]
+    names = [
+        name for node, p in params if p.kind in ("column", "columns") for name in texts_of(node.params.get(p.name))
+    ]
+    if none := next((name for name in names if name not in known and name not in made), ""):
+        raise PlanError(f"No column is called {none!r}.", advice=f"There are {', '.join(known)}.")
 
 
 def changes_between(old: TaskDag, new: TaskDag) -> list[str]:

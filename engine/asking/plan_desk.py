@@ -10,7 +10,16 @@ from typing import Any
 
 from engine.asking.choices import goes_alone, others_kept, set_for_goal
 from engine.asking.corrections import Corrections
-from engine.asking.edits import changes_between, chosen_now, kept_by_hand, of_rows, settled_by_hand, sides_apart
+from engine.asking.edits import (
+    changes_between,
+    chosen_now,
+    kept_by_hand,
+    of_rows,
+    parts_chosen,
+    require_columns,
+    settled_by_hand,
+    sides_apart,
+)
 from engine.asking.proposed_plan import PlanMaker
 from engine.asking.router import by_name, require_analysis, require_question
 from engine.asking.same_rows import same_rows, without_replaced
@@ -50,7 +59,6 @@ class PlanDesk:
         *,
         analysis: str = "",
         columns: Mapping[str, str] | None = None,
-        chosen: Choices | None = None,
         conversation: str = "",
         user: str = "",
     ) -> tuple[TaskDag, list[Profile]]:
@@ -59,10 +67,9 @@ class PlanDesk:
         Args:
             question: what is asked.
             data: the files.
-            changes: `NODE.PARAM` -> value as text.
+            changes: `NODE.PARAM` -> value as text; with `analysis` also the name of a parameter that it takes.
             analysis: the id of the analysis to plan as (see `analyses`); "" to have it chosen.
             columns: column -> what it is, remembered for these files (see `correct_column`).
-            chosen: tool -> parameter -> value that a person chose.
             conversation: the conversation whose last plan the question follows.
             user: who asks, whose settings of the past may be proposed.
 
@@ -74,10 +81,14 @@ class PlanDesk:
         profiles = self.maker.asked(
             self.corrections.profile([Path(path) for path in data], columns), question, conversation
         )
+        of_steps = {key: text for key, text in (changes or {}).items() if "." in key or not analysis}
+        parts = {key: text for key, text in (changes or {}).items() if key not in of_steps}
+        chosen = parts_chosen(analysis, parts, self.registry) if parts else None
         made = self.maker.make(
-            question, profiles, changes or {}, analysis=analysis, conversation=conversation, chosen=chosen,
+            question, profiles, of_steps, analysis=analysis, conversation=conversation, chosen=chosen,
             user=user or self.records.user,
         )  # fmt: skip
+        require_columns(made.plan, parts, profiles, self.registry)
         return made.plan, of_read_sheets(profiles, made.plan.datasets)
 
     def replan(

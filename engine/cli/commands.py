@@ -15,7 +15,7 @@ from typing import Any
 from engine.cli import kept, plans, serve, show, tournaments
 from engine.cli.know import commands as know
 from engine.cli.know import written
-from engine.cli.plans import changes_of, columns_of, opened, parts_of
+from engine.cli.plans import changes_of, columns_of, opened
 from engine.cli.say import emit, say
 from engine.cli.show_plan import plan_text
 from engine.domain.encoding.plain_json import json_text
@@ -49,7 +49,6 @@ def ask(options: argparse.Namespace) -> int:
             changes=changes,
             analysis=options.analysis,
             columns=columns_of(options),
-            chosen=parts_of(options, engine),
             conversation=engine.record(options.after).conversation if options.after else "",
         )
         try:

@@ -24,7 +24,7 @@ def opened(options: argparse.Namespace) -> Any:
 
 
 def changes_of(options: argparse.Namespace) -> dict[str, str]:
-    """Return what `--set` says: `NODE.PARAM` -> value as text; what names no step is of `parts_of`.
+    """Return what `--set` says: `NODE.PARAM` -> value as text, with `--as` also `PART` -> column.
 
     Raises:
         UserError: for one that is not of that form.
@@ -35,32 +35,8 @@ def changes_of(options: argparse.Namespace) -> dict[str, str]:
         if not equals or ("." not in key and not getattr(options, "analysis", "")):
             message = f"--set {text!r} is not of the form NODE.PARAM=VALUE."
             raise UserError(message, advice="For example: --set n4.alpha=0.01")
-        if "." in key:
-            changes[key.strip()] = value
+        changes[key.strip()] = value
     return changes
-
-
-def parts_of(options: argparse.Namespace, engine: Any) -> dict[str, dict[str, Any]]:
-    """Return what `--as ANALYSIS --set PART=COLUMN` says: tool -> parameter -> column, a list where it takes several.
-
-    Raises:
-        UserError: for a part that no tool of the analysis has.
-    """
-    said = {key.strip(): value for key, _, value in (t.partition("=") for t in options.changes) if "." not in key}
-    if not said:
-        return {}
-    able = [spec for spec in engine.tools() if options.analysis in spec.answers]
-    for spec in able:
-        params = [spec.param(name) for name in said]
-        if all(param is not None for param in params):
-            lists = {p.name for p in params if p is not None and p.kind in ("columns", "texts")}
-            listed = {name: [item.strip() for item in value.split(",")] for name, value in said.items()}
-            return {spec.name: {name: listed[name] if name in lists else said[name] for name in said}}
-    known = dict.fromkeys(p.name for spec in able for p in spec.params)
-    message = f"{options.analysis!r} has no tool with {', '.join(said)}."
-    raise UserError(
-        message, advice=f"Its parts are {', '.join(known)}." if known else "`biodesk analyses list` names all."
-    )
 
 
 def columns_of(options: argparse.Namespace) -> dict[str, str]:
@@ -96,7 +72,6 @@ def plan(options: argparse.Namespace) -> int:
             changes_of(options),
             analysis=options.analysis,
             columns=columns_of(options),
-            chosen=parts_of(options, engine),
             conversation=before.conversation if before else "",
         )
         goals = engine.briefs(made, profiles)

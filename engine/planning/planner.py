@@ -284,11 +284,9 @@ class Planner:
         return offers(self._catalogue.registry, self._catalogue.analyses)
 
     def setups(self, question: str, profiles: list[Profile]) -> list[Setup]:
-        """Return the analyses that the files can serve with the columns each could take, the likeliest for a question first.
-
-        Raises:
-            DataError: when none of the files can be used.
-        """
+        """Return the analyses that the files can serve with the columns each could take, the likeliest for a question first."""
+        if not any(profile.best for profile in profiles):
+            return []
         reading, data, _ = self._read(" ".join(question.split()), profiles, {})
         return setups(self._catalogue.every(reading, data))
 

@@ -17,7 +17,7 @@ Use = Callable[["Setup", dict[str, list[str]]], None]
 """Plans the question as an analysis with the columns of its parts."""
 
 
-def draw_by_hand(engine: Engine, run_id: str, use: Use, *, shown: bool = False, disabled: bool = False) -> None:
+def draw_by_hand(engine: Engine, run_id: str, use: Use, *, shown: bool = False) -> None:
     """Draw the analyses that the files of a question can serve, with a list of columns for each part of the chosen one.
 
     Args:
@@ -25,13 +25,12 @@ def draw_by_hand(engine: Engine, run_id: str, use: Use, *, shown: bool = False, 
         run_id: the run whose question it is.
         use: what is done with the choice.
         shown: True to show it from the start.
-        disabled: True while there are changes that planning again would lose.
     """
-    wanted = st.toggle(
-        "Choose the analysis and its columns myself", value=shown, key=f"by_hand_{run_id}", disabled=disabled
-    )
     found: list[Setup] = []
-    if not wanted or not attempt(lambda: found.extend(_setups(run_id, engine))) or not found:
+    if shown and not (attempt(lambda: found.extend(_setups(run_id, engine))) and found):
+        return  # of files that cannot be used nothing can be chosen
+    wanted = st.toggle("Choose the analysis and its columns myself", value=shown, key=f"by_hand_{run_id}")
+    if not wanted or not (found or attempt(lambda: found.extend(_setups(run_id, engine)))) or not found:
         return
     with st.container(border=True, key=f"by_hand_box_{run_id}"):
         st.caption("What the question says of rows still counts. You see the plan before anything runs.")
@@ -41,7 +40,8 @@ def draw_by_hand(engine: Engine, run_id: str, use: Use, *, shown: bool = False, 
         )  # fmt: skip
         setup = found[at]
         key = f"{run_id}_{setup.analysis}"
-        needed, others = ([part for part in setup.parts if part.needed is wanted] for wanted in (True, False))
+        needed = [part for part in setup.parts if part.needed]
+        others = [part for part in setup.parts if not part.needed]
         named = {part.param: _columns(part, key) for part in needed}
         if others:
             with st.expander("More columns", type="compact", expanded=not needed, key=f"by_hand_more_{key}"):

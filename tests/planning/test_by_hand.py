@@ -8,7 +8,7 @@ import pytest
 
 from engine.api import open_engine
 from engine.cli.main import main
-from engine.errors import UserError
+from engine.errors import PlanError, UserError
 
 QUESTION = "What is the zorbitude, in site b only?"
 
@@ -101,6 +101,40 @@ def test_an_analysis_and_its_columns_are_set_on_the_command_line(birds, tmp_path
     assert "NODE.PARAM=VALUE" in capsys.readouterr().err
     assert main(["analyses", "show", "linear_regression"]) == 0
     assert "--as linear_regression --set PART=COLUMN" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("sets", "tool", "params"),
+    [
+        ({"value": "wing", "group": "site"}, "compare_groups", {"value": "wing", "group": "site"}),
+        ({"value": "wing", "reference": "70.5"}, "compare_with_value", {"value": "wing", "reference": 70.5}),
+    ],
+)
+def test_the_tool_that_takes_what_is_set_is_planned(engine, birds, sets, tool, params):
+    plan = engine.plan(QUESTION, [birds], sets, analysis="compare_groups")
+    (node,) = [node for node in plan.nodes if node.tool.startswith("compare")]
+    assert node.tool == tool
+    assert {name: node.params[name] for name in params} == params
+
+
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        ({"value": "weight", "group": "site"}, "No column is called 'weight'"),
+        ({"value": "wing", "reference": "high"}, "reference"),
+        ({"wings": "wing"}, "has no tool with wings"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_by_name(engine, birds, sets, told):
+    with pytest.raises(PlanError, match=told):
+        engine.plan(QUESTION, [birds], sets, analysis="compare_groups")
+
+
+def test_a_file_that_cannot_be_used_serves_no_analysis(engine, tmp_path):
+    (tmp_path / "empty.csv").write_text("", encoding="utf-8")
+    run_id = engine.ask("is mass higher at site b?", [tmp_path / "empty.csv"])
+    engine.wait(run_id, 60)
+    assert engine.setups(run_id) == []
 
 
 def test_two_columns_of_a_pair_are_chosen_without_a_column_that_names_the_rows(engine, birds):

@@ -11,7 +11,7 @@ from engine.planning.binding.bind import bind, means_all
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.coverage import nothing_called
-from engine.planning.choosing.score import Candidate, can_be_done
+from engine.planning.choosing.score import Candidate, can_be_done, unmet_by
 from engine.planning.choosing.several import NOT_ALONE, AskedPart, listed, one_each, parts_of, requests_in
 from engine.planning.choosing.subgroups import Each, apart, holds, relates, without
 from engine.planning.naming.mention import SURE as SURE_NAMED
@@ -159,13 +159,13 @@ def as_chosen(catalogue: Catalogue, analysis: str, every: list[Candidate], readi
     """
     if analysis not in catalogue.analyses:
         raise PlanError(f"There is no analysis called {analysis!r}.", advice="`biodesk analyses list` names them all.")
-    able = [tool for tool in catalogue.registry if analysis in tool.answers]
+    own = catalogue.analyses[analysis]
     bounds = sorted(
-        (bind(tool, reading, data, needs=catalogue.analyses[analysis].needs) for tool in able),
-        key=lambda b: (b.spec.name not in reading.chosen, -b.score),
+        (bind(tool, reading, data, needs=own.needs) for tool in catalogue.registry if analysis in tool.answers),
+        key=lambda b: (b.spec.name not in reading.chosen, len(unmet_by(b, reading, own)), -b.score),
     )
     share = next((c.wording for c in every if c.analysis.id == analysis), 0.0)
-    return Candidate(catalogue.analyses[analysis], share, 1.0, bounds[0] if bounds else None)
+    return Candidate(own, share, 1.0, bounds[0] if bounds else None)
 
 
 def parts_asked(catalogue: Catalogue, every: list[Candidate], reading: Reading, data: Data) -> list[AskedPart]:

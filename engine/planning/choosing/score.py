@@ -286,6 +286,11 @@ def _handed(
     return unfit.wording * shares[item.analysis.id] / sum(shares.values())
 
 
+def unmet_by(bound: Bound, reading: Reading, analysis: Analysis) -> tuple[str, ...]:
+    """Return the conditions of an analysis and of one of its tools that question and data do not meet."""
+    return tuple(name for name in (*analysis.when, *bound.spec.when) if not holds(name, bound, reading))
+
+
 def _candidate(
     analysis: Analysis, share: float, reading: Reading, data: Data, tools: list[ToolSpec], types: set[DataType],
     within: set[DataType], whole: Reading | None = None,
@@ -302,13 +307,12 @@ def _candidate(
         bound = bind(tool, reading, data, needs=analysis.needs)
         if bound.missing and whole is not None:
             bound = bind(tool, whole, data, needs=analysis.needs)
-        unmet = tuple(name for name in (*analysis.when, *tool.when) if not holds(name, bound, reading))
+        unmet = unmet_by(bound, reading, analysis)
         named = sum(word.lower() in reading.question.lower() for word in (tool.title, *tool.keywords))
         fed = all(port.optional or port.type in within for port in tool.inputs)
         other = tool.name not in reading.chosen  # a person who chose a column for a step wants that step
-        said = any(
-            name.startswith("said:") and holds(name, bound, reading) for name in tool.when
-        )  # it was made for that
+        # It was made for that.
+        said = any(name.startswith("said:") and holds(name, bound, reading) for name in tool.when)
         place = (other, not fed, len(unmet), not said, -bound.score - 0.3 * min(3, named))
         options.append((place, bound, unmet))
     _, item.bound, item.unmet = min(options, key=lambda option: option[0])
