@@ -142,6 +142,11 @@ class Structure(Value):
     doses: list[str] = []
     """Columns that are doses or concentrations, also log-spaced or with a zero group."""
 
+    def of_several_measures(self, names: Collection[str]) -> bool:
+        """Say whether columns are all of occasions and not of one measurement: a pressure and hours a night."""
+        own = [next((w.name for w in self.wide if w.ordered and name in w.columns), "") for name in names]
+        return all(own) and len({*own}) > 1
+
 
 class TypeGuess(Value):
     """A type the file can serve as, and how to read it as that type."""

@@ -349,10 +349,8 @@ def _clock_score(col: Col, times: list[str]) -> float:
         return 0.9
     if col.name in times or col.hint("time") or unit_is_time(col.name):
         return 0.6 if col.size > FEW or col.size > 0.4 * len(col.codes) else 0.4
-    if col.hint("month", "occasion_first", "occasion_last"):
-        return 0.0  # what was counted in August is no time
-    if at_an_occasion(col.name):
-        return 0.0  # a length in mm at 5 dpf is no time
+    if col.hint("month", "occasion_first", "occasion_last") or at_an_occasion(col.name):
+        return 0.0  # what was counted in August is no time, nor a length in mm at 5 dpf
     return 0.25 if spread and col.size > FEW and not unit_of(col.name) and column.scale == "number" else 0.0
 
 

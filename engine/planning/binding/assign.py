@@ -514,17 +514,9 @@ class Assignment:
         if set(names) & {*self.sheet.structure.doses, *self.sheet.structure.times}:
             return -MISSING  # a dose is no second reading of a length
         first, second = (self.sheet.column(name) for name in names)
-        if self._of_two_measures(names):
+        if self.sheet.structure.of_several_measures(names) or len({unit_of(name) for name in names} - {""}) > 1:
             return -2 * MISSING  # rather none than hours taken from a pressure
         return -MISSING if first and second and is_number(first) != is_number(second) else 0.0
-
-    def _of_two_measures(self, names: Sequence[str]) -> bool:
-        """Say whether two columns are of two measurements, each at occasions of its own: a pressure and hours a night."""
-        own = [
-            next((w.name for w in self.sheet.structure.wide if w.ordered and name in w.columns), "") for name in names
-        ]
-        units = {unit_of(name) for name in names} - {""}
-        return ("" not in own and own[0] != own[1]) or len(units) > 1
 
     def _counts(self, name: str) -> bool:
         """Say whether a named column that nothing takes speaks against the assignment."""

@@ -30,10 +30,10 @@ def as_groups(bound: Bound, reading: Reading) -> None:
     taken = set(bound.of_role("predictors", "covariates", "factors", "held"))
     if not any(p.role in ("predictors", "covariates", "factors", "held") for p in bound.spec.params):
         # What is only described has no mean where it stands for words.
-        able = [
-            c for c in sheet.columns if c.name in (bound.of_role("anything") or [c.name]) and c.codes and not is_id(c)
-        ]
-        bound.params |= {param.name: names} if (names := [c.name for c in able if c.scale in _CODED]) else {}
+        described = bound.of_role("anything")
+        coded = [c for c in sheet.columns if c.codes and c.scale in _CODED and not is_id(c)]
+        if names := [c.name for c in coded if not described or c.name in described]:
+            bound.params[param.name] = names
         return
     if not taken:  # a tool that takes all columns which nothing else takes
         able = [c for c in sheet.columns if c.kind in ("integer", "number") and c.name not in bound.columns()]

@@ -119,12 +119,6 @@ def with_list_as_set(data: Data) -> Data:
 _TESTED = re.compile(r"back.?ground|universe|tested|expressed|detected|measured|all.?genes|reference", re.IGNORECASE)
 
 
-def _of_two_measures(names: Sequence[str], sheet: Sheet) -> bool:
-    """Say whether columns belong to different measurements, each at occasions of its own."""
-    own = [next((w.name for w in sheet.structure.wide if w.ordered and name in w.columns), "") for name in names]
-    return "" not in own and len({*own}) > 1
-
-
 def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return question and data with the measure that the question computes from columns; None when it computes none."""
     trial = replace(reading, used={})
@@ -141,7 +135,7 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     by = re.search(r"/ `([^`]+)`", expression)
     if by and (divisor := sheet.column(by[1])) is not None and divisor.scale in ("binary", "category", "code"):
         return None  # `pain per arm` is of each arm
-    if re.fullmatch(r"`[^`]+` - `[^`]+`", expression) and _of_two_measures(used, sheet):
+    if re.fullmatch(r"`[^`]+` - `[^`]+`", expression) and sheet.structure.of_several_measures(used):
         return None  # from one occasion to another, of different measurements
     if "/" in expression and set(used) & {*sheet.structure.times, *sheet.structure.doses}:
         return None  # `OD over hours` is a curve

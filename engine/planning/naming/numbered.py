@@ -145,14 +145,9 @@ def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[
         unit = words[at + 1].text
         if token.number is None or unit not in UNITS or time_unit(unit):
             continue
-        few = [
-            c
-            for c in columns
-            if unit in units[c.name] and (c.scale != "number" or 3 * c.distinct <= sum(c.levels.values()))
-        ]
-        able = {
-            c.name: v for c in few for v in c.levels if as_number(v) == token.number
-        }  # 15 s is no time in a quadrant
+        # Of a measurement few values would have to come again and again: 15 s is no time in a quadrant.
+        few = [c for c in columns if c.scale != "number" or 3 * c.distinct <= sum(c.levels.values())]
+        able = {c.name: v for c in few if unit in units[c.name] for v in c.levels if as_number(v) == token.number}
         if len(able) == 1:
             (name, level), *_ = able.items()
             found.append(ColumnMention(name, level, at, at + 1, 0.9))
@@ -327,7 +322,7 @@ def _numbers_from(
     at = start
     while at < len(words) and at < start + 9:
         token = words[at]
-        number = token.number or _roman(token, column, text, first=not found)
+        number = token.number if token.number is not None else _roman(token, column, text, first=not found)
         if number is not None and found and at + 1 < len(words) and at + 1 in heads:
             break  # `(d21), 4 diets`: so many of another column
         level = numeric.get(number) if number is not None else None

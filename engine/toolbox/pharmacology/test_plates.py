@@ -61,10 +61,9 @@ def test_a_grid_is_read_as_one_row_a_well_with_what_its_layout_says(bca):
     assert "is a plate; it is read as one row a well" in " ".join(profile.warnings)
     table = read_table(bca, **profile.types[0].read)
     assert len(table) == 72
-    wells = table
-    assert wells.loc["B2", "standard"] == 1000
-    assert wells.loc["F6", "sample"] == "L06"
-    assert np.isnan(wells.loc["F6", "A562"]), "what is no number is missing"
+    assert table.loc["B2", "standard"] == 1000
+    assert table.loc["F6", "sample"] == "L06"
+    assert np.isnan(table.loc["F6", "A562"]), "what is no number is missing"
 
 
 def test_lysates_are_read_from_the_standards_and_undiluted_as_the_question_says(bca):
@@ -113,10 +112,9 @@ def test_a_list_of_columns_and_rows_is_a_layout_too_and_its_doses_are_amounts(mt
     question = "MTT plate: what is the IC50 of the drug in shNT and in shSNAI2, and the ratio?"
     (profile,) = profile_files([mtt])
     table = read_table(mtt, **profile.types[0].read)
-    wells = table
-    assert wells.loc["A3", ["group", "dose_uM"]].tolist() == ["shNT", 30]
-    assert wells.loc["H2", "dose_uM"] == 0, "a vehicle has no dose"
-    assert np.isnan(wells.loc["A1", "dose_uM"]), "a blank is no dose"
+    assert table.loc["A3", ["group", "dose_uM"]].tolist() == ["shNT", 30]
+    assert table.loc["H2", "dose_uM"] == 0, "a vehicle has no dose"
+    assert np.isnan(table.loc["A1", "dose_uM"]), "a blank is no dose"
     plan = the_planner().plan(question, [profile]).plan
     (node,) = [n for n in plan.nodes if n.params.get("dose") == "dose_uM"]
     assert (node.params["response"], node.params["group"]) == ("MTT_A570", "group")
