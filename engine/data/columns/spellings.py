@@ -176,7 +176,8 @@ _IN_SHORT = {
 def _in_full(form: str, counts: Mapping[str, int]) -> str:
     """Return a rare spelling as others have it: in full, without the s of a plural (`Butchers` beside `butcher`)."""
     plural = form[:-1] if len(form) > _LONG and form.endswith("s") else form
-    full = short if (short := _IN_SHORT.get(form)) in counts else plural
+    full = _IN_SHORT.get(form, "")
+    full = full if full in counts else plural
     # As many `cats` as `cat`, or as many m as male, are no slips.
     return full if counts[form] <= RARE * counts.get(full, 0) else form
 
