@@ -14,7 +14,7 @@ from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, called_missing, sp
 from engine.data.found import TableFound
 from engine.data.kinds.matrix import find_matrix
 from engine.data.source import Frame, TableSource, UnusableFile, plural, some
-from engine.data.structure.problems import column_problems, none_problems
+from engine.data.structure.problems import LEFT_OUT, column_problems, none_problems, slips_of
 from engine.data.structure.rows import look
 from engine.data.structure.scales import two_states
 from engine.data.structure.unit_columns import unit_problems
@@ -266,6 +266,29 @@ def _use_matrix(
 
 
 def _use_records(table: TableFound, frame: Frame, units: Mapping[str, str]) -> None:
+    _look_at(table, frame, units)
+    apart = {name for repeated in table.structure.repeated for name in (repeated.subject, *repeated.within)}
+    slips = None if table.source.sampled else slips_of(table.column_profiles, apart, frame)
+    told = []
+    if slips is not None:
+        told = [f"{table.name}: {plural(int(slips.sum()), 'row')} {LEFT_OUT}"]
+        texts = table.first_column(frame)
+        table.source.first_column = texts and [text for text, out in zip(texts, slips, strict=True) if not out]
+        frame = frame[~slips].reset_index(drop=True)
+        table.read["once"], table.rows = True, len(frame)
+        table.source.rows = len(frame)
+        _look_at(table, frame, units)
+    _remember_ids(table, frame)
+    found = [guess for kind in KINDS.values() if kind.in_table for guess in kind.in_table(table, frame)]
+    table.types = sorted(found, key=lambda guess: -guess.confidence)
+    table.warnings += told + column_problems(table.name, table.column_profiles, frame)
+    table.warnings += unit_problems(table.name, table.structure, frame)
+    kinds = (KINDS[guess.type] for guess in table.types)
+    table.summary = next(kind.summary(table) for kind in kinds if kind.summary)
+
+
+def _look_at(table: TableFound, frame: Frame, units: Mapping[str, str]) -> None:
+    """Fill in what the columns of records are, and how their rows belong together."""
     shown = frame.iloc[:, :MAX_COLUMNS]
     columns = [
         profile_column(c, shown[c]).model_copy(update={"unit": TITRE, "levels": {}})
@@ -277,13 +300,6 @@ def _use_records(table: TableFound, frame: Frame, units: Mapping[str, str]) -> N
     legend = table.details.get("legend", [])
     table.column_profiles, structure = look(shown, with_legend(columns, legend))
     table.structure = with_occasions(structure, legend, columns)
-    _remember_ids(table, frame)
-    found = [guess for kind in KINDS.values() if kind.in_table for guess in kind.in_table(table, frame)]
-    table.types = sorted(found, key=lambda guess: -guess.confidence)
-    table.warnings += column_problems(table.name, table.column_profiles, frame)
-    table.warnings += unit_problems(table.name, table.structure, frame)
-    kinds = (KINDS[guess.type] for guess in table.types)
-    table.summary = next(kind.summary(table) for kind in kinds if kind.summary)
 
 
 def _unique(frame: Frame) -> list[str]:

@@ -76,6 +76,7 @@ from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
 from engine.planning.reading.declared import (
+    REPEATS,
     REPEATS_OUT,
     mark_declared,
     mark_told,
@@ -87,7 +88,7 @@ from engine.planning.reading.declared import (
 from engine.planning.reading.reading import Choices, Reading
 from engine.planning.tables.samples import with_same_names
 from engine.planning.tables.sheets import Data
-from engine.planning.tables.values import without_repeats
+from engine.planning.tables.values import with_repeats, without_repeats
 from engine.planning.telling.near import near
 from engine.planning.telling.offers import offers, setups
 from engine.planning.telling.refusals import add_ways, no_data, not_understood, require_data
@@ -144,6 +145,8 @@ class Planner:
             return PlanProposal(plan=plan, retrieved=list(dict.fromkeys(node.tool for node in plan.nodes)))
         if REPEATS_OUT.search(question):
             profiles = list(map(without_repeats, profiles))
+        elif REPEATS.search(question):
+            profiles = list(map(with_repeats, profiles))
         plan_it = functools.partial(self._planned_over_files, profiles, found)
         if previous is not None and profiles:
             data, own = self._data(profiles), chosen or {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from engine.domain.plan import Dataset
 from engine.domain.profile import Profile
@@ -30,9 +31,20 @@ def of_asked_sheets(profiles: Sequence[Profile], question: str, kept: Mapping[st
 
 
 def of_read_sheets(profiles: Iterable[Profile], datasets: Iterable[Dataset]) -> list[Profile]:
-    """Return profiles of files, of each workbook as that of the sheet that a plan reads."""
-    read = {data.sha256: str(data.read.get("sheet", "")) for data in datasets}
-    return [of_sheet(profile, read.get(profile.sha256, "")) for profile in profiles]
+    """Return profiles of files as a plan reads them: of a workbook that sheet, with what is said of its rows."""
+    read = {data.sha256: data.read for data in datasets}
+    return [_as_read(profile, read.get(profile.sha256, {})) for profile in profiles]
+
+
+def _as_read(profile: Profile, read: Mapping[str, Any]) -> Profile:
+    sheet = of_sheet(profile, str(read.get("sheet", "")))
+    said = {key: read[key] for key in _SAID if key in read}
+    types = [guess.model_copy(update={"read": {**guess.read, **said}}) for guess in sheet.types]
+    return sheet.model_copy(update={"types": types}) if said else sheet
+
+
+_SAID = ("once", "zeros", "beyond")
+"""Options of `read_table` that a question can ask for: doubled rows, empty cells, values beyond a limit."""
 
 
 def sheets_of(profile: Profile) -> list[str]:

@@ -130,10 +130,11 @@ def read_table(
             frame[column] = [levels.get(cell, cell) if isinstance(cell, str) else cell for cell in frame[column]]
     for column in zeros:
         frame[column] = pd.to_numeric(frame[column], errors="coerce").fillna(0)
-    if once:
-        frame = frame.drop_duplicates(ignore_index=True)
+    name = frame.columns[index_col] if isinstance(index_col, int) else index_col
+    if once:  # row numbers that a spreadsheet or a package wrote make no row another one
+        counted = [column for column in drop if column in frame.columns and column != name]
+        frame = frame.drop(columns=counted).drop_duplicates(ignore_index=True)
     if index_col is not None:
-        name = frame.columns[index_col] if isinstance(index_col, int) else index_col
         frame = frame.set_index(name)
         frame.index = frame.index.astype(str).str.strip()
     return frame.drop(columns=[column for column in drop if column in frame.columns])

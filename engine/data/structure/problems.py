@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from engine.data.columns.column import MAX_COLUMNS
 from engine.data.source import Frame, plural, some
 from engine.data.structure.roles import words
 from engine.domain.profile import ColumnProfile
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 REPEATED = "the same as an earlier row in every column."
+LEFT_OUT = f"{REPEATED.removesuffix('.')}, left out."
 _NAMES_ROWS = {"id", "ids", "sample", "sampleid", "samplename", "samples"}
 
 
@@ -20,6 +26,39 @@ def column_problems(name: str, columns: list[ColumnProfile], frame: Frame) -> li
         *_gaps(name, columns, rows), *_constant(name, columns, rows), *_two_spellings(name, columns),
         *_repeated_rows(name, columns, frame), *_repeated_ids(name, columns, frame), *_unnamed_total(name, frame),
     ]  # fmt: skip
+
+
+def slips_of(columns: list[ColumnProfile], apart: Collection[str], frame: Frame) -> pd.Series | None:
+    """Return which rows were typed twice: they repeat an earlier row, and names tell all others apart.
+
+    None where no row was, or where rows may well be the same: measured twice, or without a name of what was measured.
+
+    Args:
+        columns: what is known of them.
+        apart: the columns that name subjects and tell their rows apart.
+        frame: the rows.
+    """
+    if not FEWEST <= len(frame) <= MOST_LOOKED_AT:
+        return None
+    held = [column for column in columns if column.name in frame]
+    names = [c.name for c in held if c.scale in _NAMES or c.role("time") or c.name in apart]
+    try:
+        twice = frame.duplicated()
+        if not 0 < int(twice.sum()) <= max(2, SLIPS * len(frame)):
+            return None
+        others = frame.loc[~twice]
+        alone = any(not others[c.name].duplicated().any() for c in held if c.kind in ("integer", "identifier"))
+        named = any(c.role("id") for c in held) or apart
+        return twice if alone or (named and not others[names].duplicated().any()) else None
+    except TypeError:  # lists in the cells
+        return None
+
+
+SLIPS = 0.02
+"""So many of the rows may be there twice by mistake, and two in a small table."""
+FEWEST = 8
+MOST_LOOKED_AT = 100_000
+_NAMES = ("binary", "category", "ordered", "code", "identifier", "date")
 
 
 def none_problems(name: str, none_words: dict[str, int]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 from engine.data.columns.column import profile_column
 from engine.data.source import Frame
 from engine.data.structure.measures import compositions, parts_of_totals, same_quantities, wide_measures
+from engine.data.structure.problems import MOST_LOOKED_AT, SLIPS
 from engine.data.structure.roles import roles_of
 from engine.data.structure.scales import (
     FEW,
@@ -72,11 +73,6 @@ def _without_slips(frame: Frame, columns: list[ColumnProfile], table: View) -> V
     if twice is None or not 0 < int(twice.sum()) <= SLIPS * len(frame):
         return table
     return view(frame[~twice], columns)
-
-
-SLIPS = 0.02
-"""So many of the rows may be there twice by mistake."""
-MOST_LOOKED_AT = 100_000
 
 
 def structure_of(frame: Frame, columns: list[ColumnProfile]) -> Structure:

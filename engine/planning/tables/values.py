@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.data.catalogue import BINARIES, TABULAR, read_data
 from engine.data.columns.column import profile_column
-from engine.data.structure.problems import REPEATED
+from engine.data.structure.problems import LEFT_OUT, REPEATED
 from engine.data.structure.rows import look
 from engine.domain.profile import Profile
 
@@ -39,10 +39,17 @@ def read_anew(profile: Profile, **options: Any) -> Profile:
     return read.model_copy(update={"column_profiles": seen, "structure": structure, "rows": len(frame)})
 
 
+def with_repeats(profile: Profile) -> Profile:
+    """Return the profile of a file read with the rows that repeat an earlier one; the same where none was left out."""
+    if not any(LEFT_OUT in text for text in profile.warnings):
+        return profile
+    warnings = [text.replace(LEFT_OUT, REPEATED) for text in profile.warnings]
+    return read_anew(profile, once=False).model_copy(update={"warnings": warnings})
+
+
 def without_repeats(profile: Profile) -> Profile:
     """Return the profile of a file read without rows that repeat an earlier one in every column; the same where there are none."""
     if not any(REPEATED in text for text in profile.warnings):
         return profile
-    left = f"{REPEATED.removesuffix('.')}, left out."
-    warnings = [text.replace(REPEATED, left) for text in profile.warnings]
+    warnings = [text.replace(REPEATED, LEFT_OUT) for text in profile.warnings]
     return read_anew(profile, once=True).model_copy(update={"warnings": warnings})
