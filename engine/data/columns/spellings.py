@@ -173,16 +173,23 @@ _IN_SHORT = {
 """What a hurried hand writes for a level that stands in full in other rows."""
 
 
+_BETWEEN_NUMBER = re.compile(r"^([^\W\d_]+)-(?=\d)")
+"""`ko-12` in few rows is ko12; `D-1` is the day before the first."""
+
+
 def _in_full(form: str, counts: Mapping[str, int]) -> str:
     """Return a rare spelling as others have it: in full, without the s of a plural (`Butchers` beside `butcher`)."""
     plural = form[:-1] if len(form) > _LONG and form.endswith("s") else form
     full = _IN_SHORT.get(form, "")
-    full = full if full in counts else plural
+    bare = _BETWEEN_NUMBER.sub(lambda found: found[0] if time_unit(found[1]) or len(found[1]) == 1 else found[1], form)
+    full = next((other for other in (full, bare) if other in counts and other != form), plural)
     # As many `cats` as `cat`, or as many m as male, are no slips.
     return full if counts[form] <= RARE * counts.get(full, 0) else form
 
 
-_ARMS = re.compile(r"\b(?:arm|group|grp|trt|treat\w*|cohort|centre|center|site|ward|batch)\b", re.IGNORECASE)
+_ARMS = re.compile(
+    r"\b(?:sex|gender|geschlecht|arm|group|grp|trt|treat\w*|cohort|centre|center|site|ward|batch)\b", re.IGNORECASE
+)
 RARE = 0.2
 """A letter that is so much rarer in the other case is a slip of the hand."""
 

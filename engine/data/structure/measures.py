@@ -195,7 +195,8 @@ def same_quantities(table: View, wide: list[WideMeasure]) -> list[tuple[str, str
                 if not any({one.name, other.name} <= columns for columns in occasions) and alike(one, other):
                     found.append((one.name, other.name))
     bases: dict[str, list[Col]] = {}
-    for col in raters:
+    whole = [c for c in table.cols if c.profile.kind == "integer" and c.profile.scale == "number" and 2 <= c.size <= 10]
+    for col in [*raters, *whole]:
         bases.setdefault(re.sub(r"[\W_]*(?:[12]|[ABab])$", "", col.name), []).append(col)
     pairs = [(cols[0], cols[1]) for base, cols in bases.items() if len(base) > 2 and len(cols) == 2]
     found += [

@@ -402,8 +402,8 @@ def groups_beside(bound: Bound, reading: Reading) -> list[str]:
     kept |= {r.column for r in reading.restrictions if r.sure and r.op == "in" and len(r.values) == 1}
     return [
         name
-        for name in (reading.named() if found and sheet else ())
-        if found and name in found.between and name not in kept and not reading.is_a(name, "adjust")
+        for name in (reading.named() if sheet else ())
+        if (bound.of_role("wide") or (found and name in found.between)) and name not in kept and not reading.is_a(name, "adjust")
         and sheet and (c := sheet.column(name)) and (is_group(c) or c.codes)
     ]  # fmt: skip
 

@@ -101,7 +101,8 @@ def _count(column: ColumnProfile, sheet: Sheet) -> float:
         return 0.0
     if column.scale == "count":
         return 1.0
-    return 0.3 if column.kind == "integer" and is_number(column) and (column.minimum or 0) >= 0 else 0.0
+    whole = column.kind == "integer" and not column.unit  # whole grams are weighed
+    return 0.3 if whole and is_number(column) and (column.minimum or 0) >= 0 else 0.0
 
 
 def _response(column: ColumnProfile, sheet: Sheet) -> float:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from engine.data.structure.scales import hint
 from engine.domain.profile import Structure, WideMeasure
 from engine.planning.naming.lexicon import UNITS
-from engine.planning.naming.mention import ColumnMention
+from engine.planning.naming.mention import SURE, ColumnMention
 from engine.planning.naming.names import QUANTITIES
 from engine.planning.naming.numbers import DOWN, UP
 from engine.planning.tables.sheets import Sheet, is_group
@@ -69,8 +69,7 @@ def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     """Return `temperature` as a mention of `storage_C`, where one column alone has a unit of that quantity."""
     found: list[ColumnMention] = []
     for at, token in enumerate(words):
-        units = QUANTITIES.get(token.text, "").split()
-        names = [c.name for c in sheet.columns if (c.unit.lower() or _unit(c.name)) in units] if units else []
+        names, sure = _of_quantity(token.text, sheet), token.text in _NAMED
         if said := _SAID_UNITS.get(token.text):  # `most kilos`, also of so many on a hectare
             names = [
                 c.name
@@ -78,8 +77,29 @@ def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
                 if c.scale in ("number", "count") and said in (c.unit, *name_pieces(c.name)[1:])
             ]
         if len(names) == 1:
-            found.append(ColumnMention(names[0], "", at, at, 0.62))
+            found.append(ColumnMention(names[0], "", at, at, SURE if sure else 0.62))
+        elif _BIGGER.fullmatch(token.text) and at + 1 < len(words) and not _NO_SIZE.match(words[at + 1].text):
+            sizes = (_of_quantity(quantity, sheet) for quantity in _SIZES)
+            first = next((names for names in sizes if names), [])
+            found += [ColumnMention(name, "", at, at, SURE) for name in first[:1] if len(first) == 1]
     return found
+
+
+def _of_quantity(word: str, sheet: Sheet) -> list[str]:
+    units = QUANTITIES.get(word, "").split()
+    return [c.name for c in sheet.columns if (c.unit.lower() or _unit(c.name)) in units] if units else []
+
+
+_SIZES = ("area", "volume", "length", "weight")
+"""What is bigger than another has more of the first of these that was measured: `bigger ulcers`."""
+_NAMED = frozenset(("weight", "mass", "length", "height", "temperature", "temperatures"))
+"""Quantities whose words mean nothing else, as an area, a pressure and hours may."""
+_BIGGER = re.compile(r"(?:bigg|larg|small)er")
+_NO_SIZE = re.compile(
+    r"(?:than|in|on|with|at|for|and|or|if|when|effect|differen|change|increase|decrease|rise|drop|gain|loss|share|part|proportion|"
+    r"percent|number|amount|dose|sample|group|area|volume|size|length|weight|value|score|variation|spread|risk|odds|response)"
+)
+"""What has no size of its own, or names what was measured."""
 
 
 _SAID_UNITS = {

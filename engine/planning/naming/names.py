@@ -19,7 +19,7 @@ from engine.text.numbers import as_number
 from engine.text.slips import misspelt
 from engine.text.stems import stem
 from engine.text.stopwords import EMPTY, STOP
-from engine.text.times import UNITS_OF_TIME, timed
+from engine.text.times import UNITS_OF_TIME, time_unit, timed
 from engine.text.tokens import Token
 
 QUANTITIES = {
@@ -52,6 +52,15 @@ _SLIGHT = 0.4
 """What such a word, or a single letter, weighs beside another of the name."""
 
 
+def _by_its_unit(parts: Sequence[str]) -> str:
+    """Return the quantity that a letter and its unit stand for: the weight of `W_g`, the temperature of `T_C`; "" for others."""
+    quantity = _LETTERS.get(parts[0], "") if len(parts) == 2 else ""
+    return quantity if quantity and parts[1] in QUANTITIES[quantity].split() else ""
+
+
+_LETTERS = {"w": "weight", "l": "length", "h": "height", "v": "volume", "t": "temperature"}
+
+
 class Name:
     """A name to be found: its parts with their weights."""
 
@@ -73,6 +82,8 @@ class Name:
             kept = parts  # `C_N` is no N in °C
         if kept and units and (counted := _only_unit(parts, kept)):
             kept = [part for part in parts if part not in UNITS or part == counted]
+        if units and (quantity := _by_its_unit(parts)):
+            kept = [quantity]
         self.parts = [word for part in kept or parts for word in compound(part)]
         self.all = cut(name)
         self.whole = "".join(self.parts)
@@ -147,7 +158,7 @@ class Name:
 
     def _initials(self, words: list[str]) -> float:
         content = [word for word in words if word not in EMPTY]  # `K above 5` is no KA
-        if len(content) != len(words) or not self.parts or len(self.whole) < 2:
+        if len(content) != len(words) or not self.parts or len(self.whole) < 2 or time_unit(words[0]):
             return 0.0
         if len(words) == len(self.whole) and all(w[0] == c for w, c in zip(words, self.whole, strict=True)):
             return 0.85 if self.whole.isalpha() else 0.0  # `5 blocks` are no plot 5b
@@ -192,7 +203,8 @@ def _by_parts(words: Sequence[str], parts: Sequence[str], weights: Sequence[floa
             len(words) == 1 and len(words[0]) > 5 and told == [parts[0]] and not parts[0].isdigit() and parts[0] != "n"
         )
         return SYMBOL if symbol and same_meaning(words[0], parts[0]) else 0.0
-    unused = [word for at, word in enumerate(words) if at not in used]
+    numbered = any(part.isdigit() for part in told)  # the day of `28 day mortality` is that of `death28`
+    unused = [word for at, word in enumerate(words) if at not in used and not (numbered and time_unit(word))]
     if 0 not in used or len(words) - 1 not in used or any(word not in STOP for word in unused):
         return 0.0
     share = found / total

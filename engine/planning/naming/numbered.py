@@ -342,6 +342,11 @@ def _numbers_from(
     return found
 
 
+def _is_first(token: Token) -> bool:
+    """Say whether a number is written as first or second: `the first 24 h` is no row of numbers."""
+    return (token.text, token.end - token.start) in {("1", len("first")), ("2", len("second"))}
+
+
 def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[int]) -> list[ColumnMention]:
     """Return numbers in a row (`95, 96 and 97`, `1 vs 2`) that are levels of one column and of no other.
 
@@ -351,7 +356,7 @@ def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[i
     run: list[int] = []
     for at in range(len(words) + 1):
         token = words[at] if at < len(words) else None
-        if token is not None and token.number is not None and at + 1 not in heads:
+        if token is not None and token.number is not None and at + 1 not in heads and not _is_first(token):
             run.append(at)
         elif run and (token is None or token.text not in ("and", "or", "vs", "versus", "to", "against")):
             if len(run) > 1 and run[-1] - run[0] <= 2 * len(run):

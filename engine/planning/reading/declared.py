@@ -150,7 +150,8 @@ _ZEROS = re.compile(
 )
 _ALREADY = re.compile(
     r"[,;(]?\s*(?:and\s+)?['\"]?(?P<mark>[A-Za-z][\w./-]{0,7})['\"]?\s*(?:=+|:|\b(?:are|is|means?|stands? for)\b)\s*"
-    r"(?:missing|not (?:done|determined|measured|available|known|assessed)|no data)(?:\s+(?:values?|data))?\b\)?",
+    r"(?:missing|not (?:done|determined|measured|available|known|assessed)|no data)(?:\s+(?:values?|data))?\b"
+    r"(?:\s*[,;]\s*(?:so\s+|please\s+)?(?:(?:leave|left)\s+(?:(?:it|them|these|those)\s+)?out|exclude|ignore)(?:\s+(?:it|them|these|those))?(?=\s*[.,;)?!]|\s*$))?\)?",
     re.IGNORECASE,
 )
 

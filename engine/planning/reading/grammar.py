@@ -21,7 +21,7 @@ _X, _Y, _A, _B, _E = (rf"(?P<{key}>{_LIST})" for key in ("x", "y", "a", "b", "e"
 _HELD = rf"(?P<a>{_ITEM}(?:\s*(?:,\s*and|,|and|or|&|\+|plus|as well as|/)?\s*{_ITEM})*)"
 """What is held constant is also listed without commas: `adjusted for age sex smoking`."""
 _VERBS = (
-    r"(?:affect|influence|change|increase|reduce|raise|lower|improve|predict|explain|determine|drive|alter|shorten|prolong|extend|"
+    r"(?:affect|influence|change|increase|reduce|raise|lower(?!\s+(?:on|in|than|with|at|for|among|under|after|by|when)\b)|improve|predict|explain|determine|drive|alter|shorten|prolong|extend|"
     r"modif|impact|decide|matter|help|protect|worsen|lengthen|decrease|cause|delay|prevent|lead)\w*"
 )
 _VARIES = (
@@ -54,7 +54,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}(?:\s*<c\d+>)?{_GAP}into account", {"a": "adjust"}),
     (rf"\btak(?:ing|e)\s+(?P<a>{_ITEM}\s+(?!<|and\b|or\b)[\w-]+\s+(?:and|or)\s+{_ITEM}){_GAP}into account", {"a": "adjust"}),
     (rf"\b(?:regardless|irrespective|independent(?:ly)?) of{_GAP}{_A}", {"a": "adjust"}),
-    (rf"\b(?:mind|given|holding|keeping|at (?:the )?same|at equal|for the same|with (?:the )?(?:same|equal|identical)){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
+    (rf"\b(?:mind|given|holding|keeping|(?:at|for|of|with) (?:the )?(?:same|equal|identical)){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
     (rf"{_A}(?:\s*,)?\s+(?:is|are|being|was|were)\s+(?:held|kept)\s+(?:constant|fixed|equal)", {"a": "adjust"}),
     (rf"\bcovariates?:?\s+{_A}", {"a": "adjust"}),
     (rf"\bpredict(?:ing|ed|s|ion of)?{_GAP}{_Y}{_GAP}\b(?:from|by|with|using|on){_GAP}{_X}", {"x": "cause", "y": "outcome"}),

@@ -75,7 +75,13 @@ def masked(
     text = "".join([*pieces, reading.question[at:stop]])
     for gene, _, _ in reading.genes:
         text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
-    return text
+    return _OF_OURS.sub(r"\1 ", text)
+
+
+_OF_OURS = re.compile(
+    r"\b(how many|how much|which|what share|what percentage|what proportion) of (?:our|my|these|those) ", re.IGNORECASE
+)
+"""Whose the rows are says nothing of what is asked of them: `how many of our patients`."""
 
 
 def _state_of(mention: ColumnMention, others: Sequence[ColumnMention], reading: Reading) -> ColumnMention | None:

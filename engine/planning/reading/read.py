@@ -72,7 +72,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     words = tokens(question)
     inside = terms_in(words, terms)
     mentions = _not_genes(_mentions(question, words, data, inside), question, words, data)
-    mentions = without_cuts_told(mentions, words, question)
+    mentions = _with_and_without(without_cuts_told(mentions, words, question), words, question, data)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
@@ -90,6 +90,23 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     for at in explained:
         reading.mark(at, at, "level", said)
     return reading
+
+
+def _with_and_without(
+    mentions: list[ColumnMention], words: list[Token], question: str, data: Data
+) -> list[ColumnMention]:
+    """Return the mentions with a yes or no surely named that rows are said to be `with and without`."""
+    states = {column.name for column in data.columns() if column.scale == "binary"}
+    ends = {match.end() for match in _BOTH_WAYS.finditer(question)}
+    return [
+        m._replace(strength=SURE_NAME)
+        if m.column in states and not m.level and words[m.first].start in ends
+        else m
+        for m in mentions
+    ]
+
+
+_BOTH_WAYS = re.compile(r"\bwith\s+(?:and|or|vs\.?|versus|against)\s+without\s+(?:(?:the|a|an|any)\s+)?", re.IGNORECASE)
 
 
 def _only_told(reading: Reading, data: Data) -> list[ColumnMention]:
@@ -175,6 +192,10 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     coded = Coded(question, words, mentions)
     reading = Reading(question=question, words=words, mentions=mentions)
     reading.parts = parts_of(coded)
+    for name, parts in reading.parts.items():
+        if parts >= {"adjust", "subject"}:  # `fish of the same length` are no subjects, `of the same clutch` are
+            column = by_name[name]
+            parts.discard("subject" if is_number(column) and not is_id(column) else "adjust")
     reading.ranges, reading.nested = ranges(coded, by_name), nested_in(coded)
     explained = [match.span() for match in _EXPLAINED.finditer(question)]
     if letters_told(question, [*by_name.values()]):
