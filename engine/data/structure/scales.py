@@ -45,7 +45,8 @@ _UNIT, _TIME_UNIT, _NO, _YES = (HINTS[kind] for kind in ("unit", "time_unit", "n
 _NO_SUFFIX = "u c k o oo cells copies fold j v d y da pa od pm mu tag day week hour month year"
 _SUFFIX = _UNIT - frozenset(_NO_SUFFIX.split())
 _MEASURED = {
-    "g": HINTS["mass"] | {"w"}, "l": HINTS["volume"] | {"v"}, "m": HINTS["length"] | {"l"}, "h": HINTS["time"], "s": HINTS["time"],
+    "g": HINTS["mass"] | {"w"}, "l": HINTS["volume"] | {"v"}, "m": HINTS["length"] | {"l"},
+    "h": HINTS["time"], "s": HINTS["time"],
 }  # fmt: skip
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6}
 _NUMBERED = re.compile(r"^([<>≤≥=~]*)\s*([^\d<>≤≥+-]*?)[\s_.-]*(\d+(?:[.,]\d+)?)\s*([^\d\s]*)(.*)$")

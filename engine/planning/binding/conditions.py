@@ -402,7 +402,7 @@ def groups_beside(bound: Bound, reading: Reading) -> list[str]:
     kept |= {r.column for r in reading.restrictions if r.sure and r.op == "in" and len(r.values) == 1}
     return [
         name
-        for name in (reading.named() if sheet else ())
+        for name in dict.fromkeys([*reading.named(), *(contrast.column for contrast in reading.contrasts)] if sheet else ())
         if (bound.of_role("wide") or (found and name in found.between)) and name not in kept and not reading.is_a(name, "adjust")
         and sheet and (c := sheet.column(name)) and (is_group(c) or c.codes)
     ]  # fmt: skip
@@ -429,6 +429,12 @@ def intensities_given(bound: Bound, reading: Reading) -> bool:
         profile.types[0].type is DataType.EXPRESSION_MATRIX or profile.details.get("value_kind") == "unclear"
         for profile in matrices
     )
+
+
+@_named
+def rows_of_files(bound: Bound, reading: Reading) -> bool:
+    """The rows are those of files: values of a matrix put beside its samples are no cycles of a machine."""
+    return bound.sheet is None or not bound.sheet.step or bool(bound.sheet.files)
 
 
 @_named

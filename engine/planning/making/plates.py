@@ -98,5 +98,6 @@ def unfolded(catalogue: Catalogue, found: Plate, made: Making) -> tuple[Reading,
     update = {"column_profiles": columns, "structure": structure, "rows": len(frame),
               "types": [TypeGuess(type=DataType.TABLE, confidence=1.0)]}  # fmt: skip
     output = next(out.name for out in spec.outputs if out.type is DataType.TABLE)
-    sheet = Sheet(found.plate.profile.model_copy(update=update), step=f"{node}.{output}", rows=frame)
+    seen, step = found.plate.profile.model_copy(update=update), f"{node}.{output}"
+    sheet = Sheet(seen, step=step, rows=frame, files=(found.layout.name,))
     return seen_made(catalogue, Data([sheet]), made)

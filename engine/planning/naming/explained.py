@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import permutations
 
-from engine.domain.profile import ColumnProfile
-from engine.planning.naming.mention import ColumnMention
+from engine.domain.profile import ColumnProfile, Structure
+from engine.planning.naming.mention import SURE, SURE_NAME, ColumnMention
+from engine.planning.tables.sheets import Data
 from engine.text.numbers import as_number
 from engine.text.stopwords import STOP
 from engine.text.tokens import Token, tokens
@@ -96,3 +98,41 @@ def _letters_explained(words: Sequence[Token], columns: Sequence[ColumnProfile],
             elif len(meant := [level for level, own in stems.items() if word.stem in own]) == 1:
                 found.append(ColumnMention(column, meant[0], at, at, 0.85))
     return found
+
+
+def without_ends_told(
+    mentions: list[ColumnMention], words: list[Token], question: str, structure: Structure
+) -> list[ColumnMention]:
+    """Return the mentions without those that only tell where a course stands that is named before: `Columns Krea_T0 to T7`."""
+    told = set[int]()
+    for match in COLUMNS_TOLD.finditer(question):
+        there = [m for m in mentions if match.start() <= words[m.first].start < match.end() and not m.level]
+        for one, other in permutations([m for m in there if m.strength >= SURE], 2):
+            between = question[words[one.last].end : words[other.first].start]
+            course = next(
+                ({*w.columns} for w in structure.wide if {one.column, other.column} <= {*w.columns}), set[str]()
+            )
+            named = any({m.column, *m.rivals} & course for m in mentions if m not in there)
+            if named and len(course) > 2 and _UP_TO.fullmatch(between):
+                told |= {at for at, word in enumerate(words) if match.start() <= word.start < match.end()}
+    return [m for m in mentions if not told & {*range(m.first, m.last + 1)}]
+
+
+COLUMNS_TOLD = re.compile(r"(?<=[.;?!] )columns?\b[^;?!]*?(?=[.;?!](?:\s|$)|$)", re.IGNORECASE)
+"""A sentence that only tells in which columns something stands."""
+_UP_TO = re.compile(r"\s*(?:to|through|until|till|bis|[-–]|\.\.\.?)\s*", re.IGNORECASE)
+
+
+def named_both_ways(
+    mentions: list[ColumnMention], words: list[Token], question: str, data: Data
+) -> list[ColumnMention]:
+    """Return the mentions with a yes or no surely named that rows are said to be `with and without`."""
+    states = {column.name for column in data.columns() if column.scale == "binary"}
+    ends = {match.end() for match in _BOTH_WAYS.finditer(question)}
+    return [
+        m._replace(strength=SURE_NAME) if m.column in states and not m.level and words[m.first].start in ends else m
+        for m in mentions
+    ]
+
+
+_BOTH_WAYS = re.compile(r"\bwith\s+(?:and|or|vs\.?|versus|against)\s+without\s+(?:(?:the|a|an|any)\s+)?", re.IGNORECASE)

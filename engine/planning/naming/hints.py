@@ -80,7 +80,7 @@ def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
             found.append(ColumnMention(names[0], "", at, at, SURE if sure else 0.62))
         elif _BIGGER.fullmatch(token.text) and at + 1 < len(words) and not _NO_SIZE.match(words[at + 1].text):
             sizes = (_of_quantity(quantity, sheet) for quantity in _SIZES)
-            first = next((names for names in sizes if names), [])
+            first = next((names for names in sizes if names), list[str]())
             found += [ColumnMention(name, "", at, at, SURE) for name in first[:1] if len(first) == 1]
     return found
 
@@ -189,6 +189,13 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention
             here = [at for at in here if not _of_another_rate(words, at, names[0])]
             found += [ColumnMention(names[0], "", at, at, 0.62) for at in here]
     return found + _measured_in(words, sheet) + _given(words, sheet) + _each_group(words, sheet)
+
+
+def of_a_course(words: Sequence[Token], at: int, sheet: Sheet) -> bool:
+    """Say whether `over the days` is of the columns of a course: how long each was watched is no time of its rows."""
+    before = [word.text for word in words[max(0, at - 2) : at] if word.text != "the"]
+    course = any(wide.ordered and len(wide.columns) > 2 for wide in sheet.structure.wide)
+    return course and not sheet.structure.repeated and bool(time_unit(words[at].text)) and before[-1:] == ["over"]
 
 
 def _of_another_rate(words: Sequence[Token], at: int, name: str) -> bool:

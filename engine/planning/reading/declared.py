@@ -13,6 +13,7 @@ import re
 from engine.data.columns.column import profile_column
 from engine.data.structure.rows import look
 from engine.domain.profile import ColumnProfile
+from engine.planning.naming.explained import COLUMNS_TOLD
 from engine.planning.naming.mention import LIKELY
 from engine.planning.reading.grammar import HOLDS
 from engine.planning.reading.leaving_out import not_understood
@@ -195,6 +196,10 @@ def mark_declared(reading: Reading, data: Data) -> None:
             reading.asides.append(match.span())
             reading.mark_text(*match.span(), "method", "read as missing")
             reading.masked = reading.masked.replace(match[0], "")
+    for match in COLUMNS_TOLD.finditer(reading.question):
+        if not any(match.start() <= reading.words[m.first].start < match.end() for m in reading.mentions):
+            reading.asides.append(match.span())
+            reading.masked = COLUMNS_TOLD.sub("", reading.masked)
     out = not_understood(reading)
     if out and _called_missing(out, notes):
         start = reading.question.index(out)

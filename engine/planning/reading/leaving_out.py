@@ -18,6 +18,7 @@ from engine.planning.reading.reading import Reading, Restriction
 
 LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
 SHORT = (
+    r"(?:\s+(?:(?:the|all|any|those|these|our|my)\s+)*<c\d+>(?=\s+(?:with|who|whose|where|having|that|which)\b))?"  # the patients with
     r"(?:\s+(?!<)[\w'-]+){0,3}?\s*(?:<c\d+>\s*(?:(?:==?|is|are|was|equals)\s*)?)?(?:(?:no|nr|number)\.?\s*)?(?:(?:from|in|of|with|at|on|(?:who|that|which) (?:are|were|is))\s+)?"
     r"(?:the\s+)?"
 )

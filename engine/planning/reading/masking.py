@@ -75,13 +75,16 @@ def masked(
     text = "".join([*pieces, reading.question[at:stop]])
     for gene, _, _ in reading.genes:
         text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
-    return _OF_OURS.sub(r"\1 ", text)
+    return _WITHIN.sub("", _OF_OURS.sub(r"\1 ", text))
 
 
 _OF_OURS = re.compile(
     r"\b(how many|how much|which|what share|what percentage|what proportion) of (?:our|my|these|those) ", re.IGNORECASE
 )
-"""Whose the rows are says nothing of what is asked of them: `how many of our patients`."""
+_WITHIN = re.compile(
+    r" (?:with)?in (?:the )?(?:first|last) \d+ ?(?:h|hrs?|hours?|days?|d|weeks?|months?|years?)\b", re.IGNORECASE
+)
+"""Whose the rows are and when a yes was so say nothing of what is asked: `how many of our patients needed it in the first 24 h`."""
 
 
 def _state_of(mention: ColumnMention, others: Sequence[ColumnMention], reading: Reading) -> ColumnMention | None:

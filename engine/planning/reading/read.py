@@ -9,8 +9,15 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.naming import numbers
 from engine.planning.naming.coding import codings
 from engine.planning.naming.columns import column_mentions
-from engine.planning.naming.explained import LETTERS, codes_explained, letters_told, without_cuts_told
-from engine.planning.naming.hints import generic_mentions, of_one_measure, only_when, wide_mentions
+from engine.planning.naming.explained import (
+    LETTERS,
+    codes_explained,
+    letters_told,
+    named_both_ways,
+    without_cuts_told,
+    without_ends_told,
+)
+from engine.planning.naming.hints import generic_mentions, of_a_course, of_one_measure, only_when, wide_mentions
 from engine.planning.naming.levels import beginnings, level_mentions
 from engine.planning.naming.mention import SURE_NAME, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
@@ -72,7 +79,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     words = tokens(question)
     inside = terms_in(words, terms)
     mentions = _not_genes(_mentions(question, words, data, inside), question, words, data)
-    mentions = _with_and_without(without_cuts_told(mentions, words, question), words, question, data)
+    mentions = named_both_ways(without_cuts_told(mentions, words, question), words, question, data)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
@@ -90,23 +97,6 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     for at in explained:
         reading.mark(at, at, "level", said)
     return reading
-
-
-def _with_and_without(
-    mentions: list[ColumnMention], words: list[Token], question: str, data: Data
-) -> list[ColumnMention]:
-    """Return the mentions with a yes or no surely named that rows are said to be `with and without`."""
-    states = {column.name for column in data.columns() if column.scale == "binary"}
-    ends = {match.end() for match in _BOTH_WAYS.finditer(question)}
-    return [
-        m._replace(strength=SURE_NAME)
-        if m.column in states and not m.level and words[m.first].start in ends
-        else m
-        for m in mentions
-    ]
-
-
-_BOTH_WAYS = re.compile(r"\bwith\s+(?:and|or|vs\.?|versus|against)\s+without\s+(?:(?:the|a|an|any)\s+)?", re.IGNORECASE)
 
 
 def _only_told(reading: Reading, data: Data) -> list[ColumnMention]:
@@ -184,6 +174,15 @@ def _in_other_words(mentions: list[ColumnMention], words: list[Token], question:
     return [m for m in mentions if m.level or not {m.first, m.last} <= told]
 
 
+def _without_same(found: dict[str, set[Part]], columns: Mapping[str, ColumnProfile]) -> dict[str, set[Part]]:
+    """Return the parts with one of the two that `of the same ...` may be: a length is held constant, a clutch is a subject."""
+    for name, parts in found.items():
+        if parts >= {"adjust", "subject"}:
+            measured = is_number(columns[name]) and not is_id(columns[name])
+            parts.discard("subject" if measured else "adjust")
+    return found
+
+
 def interpret(question: str, words: list[Token], mentions: list[ColumnMention], data: Data) -> Reading:
     """Return what the sentence makes of the columns and levels it names."""
     by_name = {column.name: column for column in data.columns()}
@@ -191,11 +190,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     mentions = beside_remarks(remarks, question, words, mentions, data)
     coded = Coded(question, words, mentions)
     reading = Reading(question=question, words=words, mentions=mentions)
-    reading.parts = parts_of(coded)
-    for name, parts in reading.parts.items():
-        if parts >= {"adjust", "subject"}:  # `fish of the same length` are no subjects, `of the same clutch` are
-            column = by_name[name]
-            parts.discard("subject" if is_number(column) and not is_id(column) else "adjust")
+    reading.parts = _without_same(parts_of(coded), by_name)
     reading.ranges, reading.nested = ranges(coded, by_name), nested_in(coded)
     explained = [match.span() for match in _EXPLAINED.finditer(question)]
     if letters_told(question, [*by_name.values()]):
@@ -344,13 +339,14 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not any(m.column == s.column and s.first <= m.first <= s.last for s in states)]
         every += states
         every += undosed(every, words, sheet.columns)
-        every = of_one_measure(every, sheet.structure)
+        every = of_one_measure(without_ends_told(every, words, question, sheet.structure), sheet.structure)
         terms = [*inside, *whole_terms(every, words)]
         every = [m for m in every if not any(part_of_term(m, *term) for term in terms)]
         every = [m for m in every if not any(only_sounds(m, words[a : b + 1], a) for a, b in inside)]
         every = [m for m in every if not (is_statistic(m, words) or is_phrase(m, words) or only_when(m, words))]
         every = _in_other_words(every, words, question)
         every = [m for m in every if not _is_a_file(m, words, question, data)]
+        every = [m for m in every if m.width > 1 or not of_a_course(words, m.first, sheet)]
         every = _with_and_without(every, words, question, sheet)
         found += every
     strongest = sorted(found, key=lambda m: -m.strength)

@@ -58,7 +58,7 @@ def requests_of(question: str, words: list[Token]) -> list[Request]:
         )
         if (
             len(inside) >= (SHORT if found else 2)
-            and not (found and _HOLDS.match(question[start:end]))
+            and not (found and (_HOLDS.match(question[start:end]) or _tells_how([words[n].text for n in inside])))
             and (
                 listed
                 or _ASKS.search(question[start:end])
@@ -68,6 +68,19 @@ def requests_of(question: str, words: list[Token]) -> list[Request]:
         ):
             found.append(Request(inside[0], inside[-1]))
     return found or [Request(0, max(0, len(words) - 1))]
+
+
+def _tells_how(words: list[str]) -> bool:
+    """Say whether words only name what is told of every result: `give fold change with CI`."""
+    rest = [word for word in words if word not in _OF_RESULTS and word not in STOP and not word.isdigit()]
+    return not rest and any(word in _OF_RESULTS for word in words)
+
+
+_OF_RESULTS = frozenset(
+    "give report show tell provide add include state want need please pls fold change changes fc logfc effect effects size sizes estimate estimates "
+    "ci cis confidence interval intervals limits limit p pval pvalue value values hazard odds risk rate ratio ratios hr rr coefficient coefficients standard "
+    "error errors se statistic statistics exact".split()
+)
 
 
 def asks_nothing(remarks: str) -> bool:
