@@ -62,6 +62,8 @@ _ENDS = {
         "progression": "progression progressed",
         "infection": "infection infected",
         "failure": "failure failed",
+        "healing": "healed healing geheilt heilung gueri curado",
+        "germination": "germinated germination gekeimt",
         "the event": "event events ereignis evento evenement",
     }.items()
     for word in words.split()
@@ -87,6 +89,7 @@ def _until(text: str, end: re.Match[str], name: str) -> str:
     if noun == "death":
         return text.replace("half had the event by", "half had died by")
     told = re.sub(r"\bSurvival is\b", f"Time to {noun} is", text, count=1)
+    told = re.sub(r"\bMedian survival\b", f"Median time to {noun}", told, count=1)
     return told.replace("half had the event by", "half had reached it by")
 
 

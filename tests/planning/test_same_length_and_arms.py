@@ -115,3 +115,28 @@ def test_what_is_told_of_every_result_is_no_request_of_its_own(files):
 def test_what_has_no_size_of_its_own_names_no_area(files, question):
     heard = the_planner().read(question, files["ulcers"])
     assert "area_cm2" not in {m.column for m in heard.mentions}
+
+
+def test_what_a_further_request_counts_cuts_no_rows_of_the_first(tmp_path):
+    lab = DRAW.normal(7, 2.5, N).round(1)
+    table = pd.DataFrame(
+        {
+            "subj": [f"V{k}" for k in range(N)],
+            "lab_plasma_mmolL": lab,
+            "sensor_mmolL": (lab + DRAW.normal(-0.4, 0.7, N)).round(1),
+        }
+    )
+    question = "How well does the sensor agree with the lab plasma? And how many of the lab values did the sensor also show below 4?"
+    plan = the_planner().plan(question, _saved(tmp_path, "sensor.csv", table)).plan
+    assert [n.tool for n in plan.nodes] == ["agreement"]
+    assert any("how many of the lab values" in text for text in plan.not_answered)
+
+
+def test_an_area_of_a_well_is_no_count(tmp_path):
+    table = pd.DataFrame({"siRNA": ["ctrl", "RAC1"] * 20, "area_um2": DRAW.integers(131_000, 480_000, 40)})
+    plan = (
+        the_planner()
+        .plan("Does siRNA change the area, adjusted for nothing?", _saved(tmp_path, "wells.csv", table))
+        .plan
+    )
+    assert "count_regression" not in {n.tool for n in plan.nodes}

@@ -82,6 +82,12 @@ def test_an_end_is_told_as_people_say_it(column: ColumnProfile, text: str, said:
     assert with_names(text, None, [column], {"event": column.name}) == said
 
 
+def test_a_median_time_to_what_is_no_death_is_called_so():
+    text = "Median survival was 17 weeks with boot and 8 weeks with TCC (76 events, outcome = healed)."
+    outcome = ColumnProfile(name="outcome", kind="category", scale="binary", levels={"healed": 7, "still open": 4})
+    assert with_names(text, None, [outcome], {"event": "outcome"}).startswith("Median time to healing was 17 weeks")
+
+
 @pytest.mark.parametrize(
     ("told", "said"),
     [

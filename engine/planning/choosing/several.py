@@ -78,7 +78,7 @@ def _with_what_goes_on(requests: list[Request], reading: Reading) -> list[Reques
     found = [requests[0]]
     for request in requests[1:]:
         own, before = ([m for m in reading.mentions if r.first <= m.first <= r.last] for r in (request, found[-1]))
-        text = reading.question[reading.words[request.first].start : reading.words[request.last].end]
+        text = _text(reading, request)
         said = _GOES_ON.match(text)
         named = bool(own) and {m.column for m in own} <= {m.column for m in before}
         named = named and (any(not m.level for m in own) or bool(said and said["which"]))
@@ -105,8 +105,7 @@ class AskedPart(NamedTuple):
 
     def text(self, reading: Reading) -> str:
         """Return its words."""
-        words = [reading.words[place.first : place.last + 1] for place in self.places]
-        return " ".join(reading.question[part[0].start : part[-1].end] for part in words)
+        return " ".join(_text(reading, place) for place in self.places)
 
 
 def one_each(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate) -> list[Candidate]:
@@ -124,7 +123,30 @@ def one_each(catalogue: Catalogue, reading: Reading, data: Data, best: Candidate
         lost, told = [*lost, request], " and ".join(words[:3])
         text = AskedPart(best, [request]).text(reading)
         reading.lost.append(f"{text!r} is not planned: nothing in the data is called {told}.")
-    return [part.best for part in parts if not all(place in lost for place in part.places)] or [best]
+    goals = [part.best for part in parts if not all(place in lost for place in part.places)]
+    return goals or [_without_counted(reading, data, best, catalogue)]
+
+
+def _without_counted(reading: Reading, data: Data, best: Candidate, catalogue: Catalogue) -> Candidate:
+    """Return the one thing that is planned without the cuts of a further request that counts: `and how many were below 4?`."""
+    counted = [request for request in reading.requests[1:] if _COUNTS.match(_text(reading, request))]
+    cut = [
+        r
+        for r in reading.restrictions
+        if r.op not in ("in", "not in") and any(q.first <= r.first <= q.last for q in counted)
+    ]
+    if not cut or best.bound is None:
+        return best
+    reading.restrictions = [r for r in reading.restrictions if r not in cut]
+    reading.lost += [f"{_text(reading, q)!r} {NOT_ALONE}" for q in counted]
+    return replace(best, bound=bind(best.bound.spec, reading, data, needs=catalogue.analyses[best.analysis.id].needs))
+
+
+_COUNTS = re.compile(r"\W*(?:(?:and|also)\W+)*how\s+many\b", re.IGNORECASE)
+
+
+def _text(reading: Reading, request: Request) -> str:
+    return reading.question[reading.words[request.first].start : reading.words[request.last].end]
 
 
 _POINTS_BACK = re.compile(r"\b(?:it|this|that|they|them|these|those|(?:what|how) about)\b", re.IGNORECASE)
@@ -133,7 +155,7 @@ _POINTS_BACK = re.compile(r"\b(?:it|this|that|they|them|these|those|(?:what|how)
 def _of_other_data(request: Request, goals: list[Candidate], reading: Reading, data: Data) -> list[str]:
     """Return the words, quoted, of what a request asks about that is not in the data; [] for one that names some of the data."""
     inside = {*range(request.first, request.last + 1)}
-    said = reading.question[reading.words[request.first].start : reading.words[request.last].end]
+    said = _text(reading, request)
     if request == reading.requests[0] or not _POINTS_BACK.search(said):
         return []
     if any(m.first in inside for m in reading.mentions) or any(first in inside for _, first, _ in reading.genes):

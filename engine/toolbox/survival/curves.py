@@ -50,8 +50,8 @@ _ANDERSON = Citation(
 )
 
 
-def describe_medians(rows, group, unit, since):
-    """Return the finding on the medians of all groups, the longest first: of more than four the two at each end."""
+def describe_medians(rows, group, unit, since, end):
+    """Return the finding on the medians of all groups until an `end`, longest first: of many the two at each side."""
     known = sorted((row for row in rows if row["median"] == row["median"]), key=lambda row: -row["median"])
     never = [row["group"] for row in rows if row["median"] != row["median"]]
     if not known:
@@ -72,8 +72,9 @@ def describe_medians(rows, group, unit, since):
         for row in shown
     ]  # fmt: skip
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if parts[:-1] else parts[0]
-    return [{"text": f"Median survival{since} was {listed}{left}"
-                     f"{ends}.", "values": values, "output": "km_table"}]  # fmt: skip
+    counted = f" ({sum(row['events'] for row in rows)} events, {end})"
+    text = f"Median survival{since} was {listed}{left}{ends}{counted}."
+    return [{"text": text, "values": values, "output": "km_table"}]
 
 
 @tool(
@@ -218,7 +219,7 @@ def kaplan_meier(
     unit = f" {time_unit}" if time_unit else ""
     where = f" by {group}" if group else ""
     since = f", of those still followed at {start:g}{unit}" if start is not None else ""
-    findings = describe_medians(rows, group, unit, since) if group else []
+    findings = describe_medians(rows, group, unit, since, f"{event} = {chosen}") if group else []
     overall = [
         {
             "text": (
