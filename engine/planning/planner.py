@@ -57,6 +57,7 @@ from engine.planning.formulas.first_end import with_first_end
 from engine.planning.formulas.first_rows import with_first_rows
 from engine.planning.formulas.merged import with_merged
 from engine.planning.formulas.rates import with_rates
+from engine.planning.formulas.relative import with_relative
 from engine.planning.formulas.sides import with_sides
 from engine.planning.formulas.views import with_list_as_set, with_spans, with_subjects
 from engine.planning.making.assemble import Assembler, Making
@@ -317,7 +318,7 @@ class Planner:
         mark_declared(reading, data)
         without_pooled(reading, data)
         reading.chosen = chosen
-        for seen in (with_courses, with_rates, with_sides, with_first_end, with_merged, with_first_rows):
+        for seen in (with_relative, with_courses, with_rates, with_sides, with_first_end, with_merged, with_first_rows):
             reading, data = seen(reading, data) or (reading, data)
         return reading, data, profiles
 
