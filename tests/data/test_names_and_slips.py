@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from plan_questions import profile_files, with_codes
 
 DRAW = np.random.default_rng(3)
@@ -64,6 +65,36 @@ def test_a_letter_is_the_word_it_stands_for_where_it_is_rare(tmp_path):
     assert profiled(tmp_path, table).column("sex").levels == {"male": 12, "female": 12}
     often = table.assign(sex=["male", "m"] * 12)
     assert profiled(tmp_path, often).column("sex").levels == {"male": 12, "m": 12}, "half of the rows are no slip"
+
+
+@pytest.mark.parametrize(
+    ("common", "rare", "one"),
+    [("N+", "n+", True), ("ko12", "ko-12", True), ("HCT116", "HCT-116", True), ("A", "a", False), ("D1", "D-1", False)],
+)
+def test_a_slip_in_few_rows_is_the_common_spelling_but_alleles_and_days_are_not(tmp_path, common, rare, one):
+    cells = [common, "other"] * 30
+    cells[4] = rare
+    table = pd.DataFrame({"pot": range(60), "what": cells, "g": DRAW.normal(5, 1, 60)})
+    assert (rare not in profiled(tmp_path, table).column("what").levels) == one
+
+
+def test_letters_of_a_sex_are_one_in_both_cases(tmp_path):
+    cells = [*"FM" * 28, *"fm"]
+    table = pd.DataFrame({"fish": range(58), "sex": cells, "g": DRAW.normal(5, 1, 58)})
+    assert profiled(tmp_path, table).column("sex").levels == {"F": 29, "M": 29}
+
+
+def test_the_time_until_what_a_column_says_is_the_time_to_it(tmp_path):
+    table = pd.DataFrame(
+        {
+            "Nr": range(N),
+            "Dialyse": DRAW.integers(0, 2, N),
+            "Tage_bis_Dialyse": DRAW.integers(1, 30, N),
+            "x": DRAW.normal(0, 1, N),
+        }
+    )
+    survival = profiled(tmp_path, table).structure.survival
+    assert (survival["time"], survival["event"], survival["event_value"]) == ("Tage_bis_Dialyse", "Dialyse", "1")
 
 
 def test_a_pending_count_is_missing_and_the_count_is_a_part_of_its_total(tmp_path):

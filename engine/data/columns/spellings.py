@@ -153,7 +153,9 @@ def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[s
         spelled, known = " ".join(cell.split()), twins[forms[cell]]
         level = spelled
         written = {_whole(text) for text in known}
-        slip = len(cell) > _LONG and min(known.values()) <= RARE * max(known.values())  # TGFB once beside seven TGFb
+        few, most = min(known.values()), max(known.values())
+        # TGFB once beside seven TGFb, n+ once beside 23 N+
+        slip = few <= RARE * most if len(cell) > _LONG else few <= 2 and few <= _SLIP * most and not cell.isalpha()
         if len(known) > 1 and (words_of_letters or len(written) == 1 or slip or not _case_matters(sorted(written))):
             level = min(known, key=lambda text: (-known[text], text))
         # Blanks around a level that is spelled in no other way trouble nobody: every reader of levels cuts them.
@@ -162,6 +164,7 @@ def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[s
     return changed
 
 
+_SLIP = 0.05
 _LONG = 3
 """Characters of names that are no genotypes."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from engine.data.structure.scales import (
@@ -72,6 +72,23 @@ def time_to_event(
         event, value = told, _event_value(told)
     return {"time": clock.name, "event": event.name, "event_value": value}
 
+
+def until_what(table: View, repeated: Sequence[Repeated]) -> dict[str, str]:
+    """Return the time until what another column says yes or no to, by names alone: `Tage_bis_Dialyse` and `Dialyse`."""
+    states = [c for c in table.cols if c.profile.scale == "binary"]
+    said = {col.name: {*tokens(letters.plain(col.name))} for col in table.cols}
+    found = [
+        (col, state)
+        for col in (() if repeated else table.cols)
+        if col.numbers is not None and (col.profile.minimum or 0) >= 0 and said[col.name] & _UNTIL
+        for state in states
+        if state is not col and said[state.name] and said[state.name] <= said[col.name]
+    ]
+    clock, ended = found[0] if len(found) == 1 else (None, None)
+    return {"time": clock.name, "event": ended.name, "event_value": _event_value(ended)} if clock and ended else {}
+
+
+_UNTIL = frozenset("to until till bis hasta jusqu ate fino tot".split())
 
 _Event = tuple[float, str, Col]
 """How surely a column is an event, the value that says that it happened, the column."""

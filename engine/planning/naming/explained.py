@@ -123,6 +123,25 @@ COLUMNS_TOLD = re.compile(r"(?<=[.;?!] )columns?\b[^;?!]*?(?=[.;?!](?:\s|$)|$)",
 _UP_TO = re.compile(r"\s*(?:to|through|until|till|bis|[-–]|\.\.\.?)\s*", re.IGNORECASE)
 
 
+def counted_among(mentions: list[ColumnMention], words: list[Token], question: str) -> list[ColumnMention]:
+    """Return the mentions with the column of a level whose number stands in a list of columns: `age, weight and number of women`."""
+    columns = [m.first for m in mentions if not m.level]
+    return [
+        m._replace(level="")
+        if m.level
+        and _NUMBER_OF.search(question[: words[m.first].start])
+        and sum(at < m.first for at in columns) >= _LISTED
+        else m
+        for m in mentions
+    ]
+
+
+_NUMBER_OF = re.compile(
+    r"(?:,|\band)\s+(?:the\s+)?(?:numbers?|no\.?|share|percentage|proportion|%)\s+of\s+(?:the\s+)?$", re.IGNORECASE
+)
+_LISTED = 2
+
+
 def named_both_ways(
     mentions: list[ColumnMention], words: list[Token], question: str, data: Data
 ) -> list[ColumnMention]:

@@ -198,6 +198,16 @@ def of_a_course(words: Sequence[Token], at: int, sheet: Sheet) -> bool:
     return course and not sheet.structure.repeated and bool(time_unit(words[at].text)) and before[-1:] == ["over"]
 
 
+def of_an_age(words: Sequence[Token], at: int) -> bool:
+    """Say whether a unit of time tells an age: the year of `a 5 year old`."""
+    return (
+        0 < at < len(words) - 1
+        and words[at + 1].text == "old"
+        and bool(time_unit(words[at].text))
+        and words[at - 1].number is not None
+    )
+
+
 def _of_another_rate(words: Sequence[Token], at: int, name: str) -> bool:
     """Say whether a unit of time tells how something else is counted: the week of `servings per week` is no month of follow-up."""
     unit = time_unit(words[at].text)

@@ -57,6 +57,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:mind|given|holding|keeping|(?:at|for|of|with) (?:the )?(?:same|equal|identical)){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
     (rf"{_A}(?:\s*,)?\s+(?:is|are|being|was|were)\s+(?:held|kept)\s+(?:constant|fixed|equal)", {"a": "adjust"}),
     (rf"\bcovariates?:?\s+{_A}", {"a": "adjust"}),
+    (rf"\bwith\s+{_A}\s+(?:(?:also|too|included|put)\s+)?(?:in(?:to)? (?:the|a|one|my|our) (?:same )?(?:model|regression)|as (?:covariates?|confounders?|adjusters?))\b", {"a": "adjust"}),
     (r"\bwith\s+(?:and|or|vs\.?|versus|against)\s+without\s+(?:(?:the|a|an|any)\s+)?(?P<x><c\d+>)", {"x": "cause"}),
     (rf"\bpredict(?:ing|ed|s|ion of)?{_GAP}{_Y}{_GAP}\b(?:from|by|with|using|on){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:predicted|explained|determined|driven|affected|influenced|changed) (?:by|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),

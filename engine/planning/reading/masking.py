@@ -75,9 +75,13 @@ def masked(
     text = "".join([*pieces, reading.question[at:stop]])
     for gene, _, _ in reading.genes:
         text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
-    return _WITHIN.sub("", _OF_OURS.sub(r"\1 ", text))
+    return _IN_THE_MODEL.sub(r", adjusted for \1", _WITHIN.sub("", _OF_OURS.sub(r"\1 ", text)))
 
 
+_IN_THE_MODEL = re.compile(
+    r",?\s*\bwith ([^,.;?!()]{1,60}?) (?:also )?(?:in(?:to)? (?:the|a|one) (?:same )?(?:model|regression)|as (?:covariates?|confounders?))\b",
+    re.IGNORECASE,
+)
 _OF_OURS = re.compile(
     r"\b(how many|how much|which|what share|what percentage|what proportion) of (?:our|my|these|those) ", re.IGNORECASE
 )

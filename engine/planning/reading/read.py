@@ -12,12 +12,20 @@ from engine.planning.naming.columns import column_mentions
 from engine.planning.naming.explained import (
     LETTERS,
     codes_explained,
+    counted_among,
     letters_told,
     named_both_ways,
     without_cuts_told,
     without_ends_told,
 )
-from engine.planning.naming.hints import generic_mentions, of_a_course, of_one_measure, only_when, wide_mentions
+from engine.planning.naming.hints import (
+    generic_mentions,
+    of_a_course,
+    of_an_age,
+    of_one_measure,
+    only_when,
+    wide_mentions,
+)
 from engine.planning.naming.levels import beginnings, level_mentions
 from engine.planning.naming.mention import SURE_NAME, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
@@ -80,6 +88,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     inside = terms_in(words, terms)
     mentions = _not_genes(_mentions(question, words, data, inside), question, words, data)
     mentions = named_both_ways(without_cuts_told(mentions, words, question), words, question, data)
+    mentions = counted_among(mentions, words, question)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
@@ -174,9 +183,14 @@ def _in_other_words(mentions: list[ColumnMention], words: list[Token], question:
     return [m for m in mentions if m.level or not {m.first, m.last} <= told]
 
 
-def _without_same(found: dict[str, set[Part]], columns: Mapping[str, ColumnProfile]) -> dict[str, set[Part]]:
-    """Return the parts with one of the two that `of the same ...` may be: a length is held constant, a clutch is a subject."""
+def _one_part(found: dict[str, set[Part]], columns: Mapping[str, ColumnProfile]) -> dict[str, set[Part]]:
+    """Return the parts with one of two that words may mean: `of the same ...` is a length held constant or a clutch of its own.
+
+    What is held constant explains nothing beside: `longer in hospital, with age in the model`.
+    """
     for name, parts in found.items():
+        if "adjust" in parts:
+            parts.discard("cause")
         if parts >= {"adjust", "subject"}:
             measured = is_number(columns[name]) and not is_id(columns[name])
             parts.discard("subject" if measured else "adjust")
@@ -190,7 +204,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     mentions = beside_remarks(remarks, question, words, mentions, data)
     coded = Coded(question, words, mentions)
     reading = Reading(question=question, words=words, mentions=mentions)
-    reading.parts = _without_same(parts_of(coded), by_name)
+    reading.parts = _one_part(parts_of(coded), by_name)
     reading.ranges, reading.nested = ranges(coded, by_name), nested_in(coded)
     explained = [match.span() for match in _EXPLAINED.finditer(question)]
     if letters_told(question, [*by_name.values()]):
@@ -346,7 +360,9 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not (is_statistic(m, words) or is_phrase(m, words) or only_when(m, words))]
         every = _in_other_words(every, words, question)
         every = [m for m in every if not _is_a_file(m, words, question, data)]
-        every = [m for m in every if m.width > 1 or not of_a_course(words, m.first, sheet)]
+        every = [
+            m for m in every if m.width > 1 or not (of_a_course(words, m.first, sheet) or of_an_age(words, m.first))
+        ]
         every = _with_and_without(every, words, question, sheet)
         found += every
     strongest = sorted(found, key=lambda m: -m.strength)
