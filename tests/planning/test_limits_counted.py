@@ -43,6 +43,9 @@ def read_of(plan):
         (", values below LOD set to half the LOD", "half"),
         (", values below the limit of detection as the limit", "limit"),
         (", without those below detection", None),
+        (", '<0.25' take as 0.25", "limit"),
+        ("; <0.25 is set to 0.125", "half"),
+        ("; <0.25 is set to 0.2", None),
     ],
 )
 def test_values_below_a_limit_count_where_the_question_says_so(planner, urine, more, counted):

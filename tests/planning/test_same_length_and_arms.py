@@ -147,3 +147,11 @@ def test_an_area_of_a_well_is_no_count(tmp_path):
         .plan
     )
     assert "count_regression" not in {n.tool for n in plan.nodes}
+
+
+def test_of_the_survivors_alone_no_time_to_death_is_asked(files):
+    question = "do diabetics stay longer in hospital? only the survivors please (death28 = 0), with age and lactate in the model"
+    plan = the_planner().plan(question, files["sepsis"]).plan
+    assert not {"cox_regression", "log_rank", "kaplan_meier"} & {n.tool for n in plan.nodes}
+    (kept,) = [n.params["condition"] for n in plan.nodes if n.tool == "filter_rows"]
+    assert "death28" in kept

@@ -432,6 +432,15 @@ def intensities_given(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def ends_seen(bound: Bound, reading: Reading) -> bool:
+    """Some rows came to the end: of the survivors alone no time to death is asked."""
+    ends = bound.sheet.structure.survival if bound.sheet else {}
+    event, happened = ends.get("event", ""), ends.get("event_value", "")
+    kept = [r for r in reading.restrictions if r.sure and r.op == "in" and r.column == event]
+    return not any(happened and happened not in r.values for r in kept)
+
+
+@_named
 def rows_of_files(bound: Bound, reading: Reading) -> bool:
     """The rows are those of files: values of a matrix put beside its samples are no cycles of a machine."""
     return bound.sheet is None or not bound.sheet.step or bool(bound.sheet.files)

@@ -8,6 +8,7 @@ That is decided for the column it is said of, before anything is planned, so tha
 
 from __future__ import annotations
 
+import math
 import re
 
 from engine.data.columns.column import profile_column
@@ -116,6 +117,7 @@ _LIMIT = r"(?:(?:detection|quantification|reporting|assay|lower)\s+)?(?:limit|LO
 _BELOW = (
     rf"(?:(?:below|under|less than|beyond|at|<)\s*(?:the\s+)?(?:{_LIMIT}|detection)|non.?detects?|undetect\w+|BDL|BLQ)"
 )
+_NUMBER = r"\d+(?:[.,]\d+)?"
 _KEPT = re.compile(
     rf"(?:\b(?:do\s+not|don.?t|never|without|not)\s+(?:\w+\s+){{0,2}}?(?:throw\w*|drop\w*|leav\w*|exclud\w*|remov\w*|discard\w*|ignor\w*|los\w*)\s+(?:\w+\s+){{0,4}}?{_BELOW}"
     rf"|\b(?:keep\w*|includ\w*|count\w*|us(?:e|ing)|with)\s+(?:\w+\s+){{0,4}}?{_BELOW})(?:\s+limit)?",
@@ -123,7 +125,8 @@ _KEPT = re.compile(
 )
 _AS = re.compile(
     rf"(?:{_BELOW}(?:\s+\w+){{0,3}}?\s*(?:=|as|to|at|by|with)\s+(?:the\s+)?)?(?P<half>half\s+(?:of\s+)?(?:the\s+)?{_LIMIT}|{_LIMIT}\s*/\s*2)"
-    rf"|{_BELOW}(?:\s+\w+){{0,3}}?\s*(?:=|as|to|at|by|with)\s+(?:the\s+)?(?P<limit>{_LIMIT})",
+    rf"|{_BELOW}(?:\s+\w+){{0,3}}?\s*(?:=|as|to|at|by|with)\s+(?:the\s+)?(?P<limit>{_LIMIT})"
+    rf"|['\"]?<\s*(?P<below>{_NUMBER})['\"]?(?:\s+\w+){{0,3}}?\s*(?:=|as|to|by|with)\s+(?P<value>{_NUMBER})",
     re.IGNORECASE,
 )
 
@@ -137,10 +140,20 @@ def with_limits_said(reading: Reading, data: Data) -> Data:
     able = of_limits(data) if said or _KEPT.search(reading.question) else []
     if not able:
         return data
-    how: Counted = "limit" if said and said["limit"] else "half"
+    how = _counted_as(said) if said else "half"
+    if how is None:
+        return data
     named = [name for name in able if name in reading.columns()]
     counted: dict[str, Counted] = dict.fromkeys(named or able, how)
     return with_limits(data, counted)
+
+
+def _counted_as(said: re.Match[str]) -> Counted | None:
+    """Return how a value below a limit counts: of `<0.10 as 0.05` half of it; None for another number."""
+    if not said["below"]:
+        return "limit" if said["limit"] else "half"
+    below, value = (float(said[name].replace(",", ".")) for name in ("below", "value"))
+    return "limit" if value == below else "half" if math.isclose(value, below / 2) else None
 
 
 _EMPTY = r"(?:(?:empt(?:y|ies)|blanks?|missing|no entr(?:y|ies)|vide|leer)(?:\s+(?:cells?|fields?|values?|entries|ones|boxes))?|NAs?)"
