@@ -160,6 +160,21 @@ def test_codes_among_whole_numbers_of_a_workbook_are_missing_for_a_step_as_for_t
         assert read[name].max() == column.maximum
 
 
+def test_a_mark_of_what_was_not_done_calls_no_column_so(tmp_path: Path):
+    data = DATA.assign(lact=["nd", *[f"{1 + at / 7:.1f}" for at in range(23)]])
+    codes = [
+        ["variable", "code", "meaning"],
+        ["trt", "0", "control"],
+        ["trt", "1", "drought"],
+        ["lact", "nd", "not done"],
+    ]
+    with pd.ExcelWriter(tmp_path / "ward.xlsx") as book:
+        data.to_excel(book, sheet_name="data", index=False)
+        pd.DataFrame(codes).to_excel(book, sheet_name="codes", index=False, header=False)
+    lact = profile_file(tmp_path / "ward.xlsx").column("lact")
+    assert (lact.label, lact.kind, lact.missing) == ("", "number", 1)
+
+
 def test_titles_of_an_instrument_and_units_that_nobody_lists_are_no_rows(tmp_path: Path):
     path = tmp_path / "curves.csv"
     body = "\n".join(f"2024-06-{at:02d};leaf{at};{at * 100};{at},5;<0,0{at % 9 + 1}" for at in range(1, 25))

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from engine.data.columns.cells import NOT_DONE
 from engine.data.source import Frame
 from engine.domain.profile import ColumnProfile, Profile, Structure
 from engine.text.names import in_one, name_pieces
@@ -250,7 +251,8 @@ def with_legend(columns: Sequence[ColumnProfile], rows: Rows) -> list[ColumnProf
         first = next(
             (parts[run] for run in _runs(column.name) if run in parts and in_one(column.name).startswith(run)), ""
         )
-        label = said.label or column.label or (first if len(first.split()) <= _MOST_WORDS else "")
+        own = "" if said.label.casefold() in NOT_DONE else said.label  # `lactate | nd | not done` calls nothing nd
+        label = own or column.label or (first if len(first.split()) <= _MOST_WORDS else "")
         found.append(column.model_copy(update={"label": label, "codes": column.codes | said.codes}))
     return found
 

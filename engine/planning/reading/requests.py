@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from engine.planning.naming.lexicon import UNITS
 from engine.planning.reading.reading import Reading, Request
 from engine.text.stopwords import STOP
 from engine.text.tokens import Token
@@ -72,7 +73,7 @@ def requests_of(question: str, words: list[Token]) -> list[Request]:
 
 def _tells_how(words: list[str]) -> bool:
     """Say whether words only name what is told of every result: `give fold change with CI`."""
-    rest = [word for word in words if word not in _OF_RESULTS and word not in STOP and not word.isdigit()]
+    rest = [word for word in words if word not in {*_OF_RESULTS, *STOP, *UNITS} and not word.isdigit()]
     return not rest and any(word in _OF_RESULTS for word in words)
 
 
