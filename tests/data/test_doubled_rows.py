@@ -87,7 +87,7 @@ def test_many_equal_rows_are_told_and_kept(tmp_path):
 @pytest.mark.parametrize(
     ("question", "rows"),
     [("compare age between sites", 20), ("compare age between sites, keep the duplicates", 21), ("compare age between sites, without duplicates", 20),
-     ("compare age between sites, measured in duplicate", 20)],
+     ("compare age between sites, measured in duplicate", 20), ("compare age between sites, the dose was doubled", 20)],
 )  # fmt: skip
 def test_a_question_keeps_them(question, rows, tmp_path):
     path = profiled(tmp_path, cohort(), {7}).path

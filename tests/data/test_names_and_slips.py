@@ -97,6 +97,18 @@ def test_the_time_until_what_a_column_says_is_the_time_to_it(tmp_path):
     assert (survival["time"], survival["event"], survival["event_value"]) == ("Tage_bis_Dialyse", "Dialyse", "1")
 
 
+def test_how_far_it_is_to_something_is_no_time_to_it(tmp_path):
+    table = pd.DataFrame(
+        {
+            "plot": range(N),
+            "road": DRAW.integers(0, 2, N),
+            "dist_to_road_m": DRAW.integers(1, 900, N),
+            "x": DRAW.normal(0, 1, N),
+        }
+    )
+    assert profiled(tmp_path, table).structure.survival == {}
+
+
 def test_a_pending_count_is_missing_and_the_count_is_a_part_of_its_total(tmp_path):
     total = DRAW.integers(5, 16, N)
     part = [str(k) for k in DRAW.binomial(total, 0.3)]

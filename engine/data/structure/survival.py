@@ -80,7 +80,10 @@ def until_what(table: View, repeated: Sequence[Repeated]) -> dict[str, str]:
     found = [
         (col, state)
         for col in (() if repeated else table.cols)
-        if col.numbers is not None and (col.profile.minimum or 0) >= 0 and said[col.name] & _UNTIL
+        if col.numbers is not None
+        and (col.profile.minimum or 0) >= 0
+        and said[col.name] & _UNTIL
+        and (col.hint("time", "duration") or unit_is_time(col.name))  # how far it is to the road is no time
         for state in states
         if state is not col and said[state.name] and said[state.name] <= said[col.name]
     ]

@@ -432,6 +432,17 @@ def intensities_given(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def odds_asked(bound: Bound, reading: Reading) -> bool:
+    """The question asks for odds or their ratio, which is an `OR` in capitals beside what it is of."""
+    return _ODDS.search(reading.question) is not None
+
+
+_ODDS = re.compile(
+    r"(?i:\bodds\b)|\b(?:a|c)?ORs?\b(?= (?:per|for|of|with|and (?:CI|95))|s\b)|\b(?:[Aa]djusted|[Cc]rude|[Tt]he|[Aa]n) OR\b"
+)
+
+
+@_named
 def ends_seen(bound: Bound, reading: Reading) -> bool:
     """Some rows came to the end: of the survivors alone no time to death is asked."""
     ends = bound.sheet.structure.survival if bound.sheet else {}

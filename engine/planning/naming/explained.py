@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from itertools import permutations
 
 from engine.domain.profile import ColumnProfile, Structure
-from engine.planning.naming.mention import SURE, SURE_NAME, ColumnMention
-from engine.planning.tables.sheets import Data
+from engine.planning.naming.mention import SURE, ColumnMention
 from engine.text.numbers import as_number
 from engine.text.stopwords import STOP
 from engine.text.tokens import Token, tokens
@@ -140,18 +139,3 @@ _NUMBER_OF = re.compile(
     r"(?:,|\band)\s+(?:the\s+)?(?:numbers?|no\.?|share|percentage|proportion|%)\s+of\s+(?:the\s+)?$", re.IGNORECASE
 )
 _LISTED = 2
-
-
-def named_both_ways(
-    mentions: list[ColumnMention], words: list[Token], question: str, data: Data
-) -> list[ColumnMention]:
-    """Return the mentions with a yes or no surely named that rows are said to be `with and without`."""
-    states = {column.name for column in data.columns() if column.scale == "binary"}
-    ends = {match.end() for match in _BOTH_WAYS.finditer(question)}
-    return [
-        m._replace(strength=SURE_NAME) if m.column in states and not m.level and words[m.first].start in ends else m
-        for m in mentions
-    ]
-
-
-_BOTH_WAYS = re.compile(r"\bwith\s+(?:and|or|vs\.?|versus|against)\s+without\s+(?:(?:the|a|an|any)\s+)?", re.IGNORECASE)

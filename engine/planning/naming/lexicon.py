@@ -84,8 +84,6 @@ def _spelt_alike(word: str, part: str) -> float:
     """Return how surely one of two words is a beginning, an end, a relative or a slip of the other, 0 to 1."""
     if part in _WHOLE and word.startswith(part):
         return 0.0  # an agent has no age
-    if len(part) >= CUT and word.startswith(part):
-        return 0.93  # vasopressors for `vasopr`
     if len(part) >= 3 and len(word) >= 4 and (word.startswith(part) or part.startswith(word)):
         return 0.85 if min(len(word), len(part)) >= 4 or word.startswith(part) else 0.6
     if len(word) >= 4 and len(part) <= len(word) + 3 and part.endswith(word):

@@ -272,6 +272,7 @@ REPEATS_OUT = re.compile(
 )
 """What leaves out rows that repeat an earlier one."""
 REPEATS = re.compile(
-    r"(?<!\bin )\bduplicat(?:es?|ed\s+(?:rows|entries|records|lines))\b|\brepeated\s+rows\b|\bdoubled\b", re.IGNORECASE
+    r"(?<!\bin )\bduplicat(?:es?|ed\s+(?:rows|entries|records|lines))\b|\b(?:repeated|doubled?)\s+(?:rows|entries|records|lines)\b",
+    re.IGNORECASE,
 )
 """What speaks of such rows otherwise: they are counted, or kept."""

@@ -14,7 +14,6 @@ from engine.planning.naming.explained import (
     codes_explained,
     counted_among,
     letters_told,
-    named_both_ways,
     without_cuts_told,
     without_ends_told,
 )
@@ -87,7 +86,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     words = tokens(question)
     inside = terms_in(words, terms)
     mentions = _not_genes(_mentions(question, words, data, inside), question, words, data)
-    mentions = named_both_ways(without_cuts_told(mentions, words, question), words, question, data)
+    mentions = without_cuts_told(mentions, words, question)
     mentions = counted_among(mentions, words, question)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
@@ -154,12 +153,17 @@ _BOTH = re.compile(rf"{WITH_AND}(?:without\s+)?(?:the\s+|any\s+)?$", re.IGNORECA
 def _with_and_without(
     mentions: list[ColumnMention], words: list[Token], question: str, sheet: Sheet
 ) -> list[ColumnMention]:
-    """Return a level that is named `with and without` as its column where that has no other level, else with its control beside it."""
+    """Return a level that is named `with and without` as its column where that has no other level, else with its control beside it.
+
+    A yes or no that rows are said to be with and without is surely named.
+    """
     found: list[ColumnMention] = []
     for m in mentions:
-        column = sheet.column(m.column) if m.level and _BOTH.search(question[: words[m.first].start]) else None
+        column = sheet.column(m.column) if _BOTH.search(question[: words[m.first].start]) else None
         if column is None or m.first == 0:
             found.append(m)
+        elif not m.level:
+            found.append(m._replace(strength=SURE_NAME) if column.scale == "binary" else m)
         elif len(column.levels) == 2:
             found.append(m._replace(level=""))
         else:
