@@ -70,6 +70,8 @@ class Answer(Value):
     """Which rows it is about, in words; "" for all."""
     led_by: str | None = None
     """What the sentence begins with because of that; None in what was stored before it was kept."""
+    verdict: str = ""
+    """`Yes` or `No`, where the question asks for either and the finding says it."""
 
     @property
     def tables(self) -> list[ShownTable]:
@@ -77,14 +79,26 @@ class Answer(Value):
         return [table for table in (self.table, self.beside) if table is not None]
 
     @property
-    def lead(self) -> str:
-        """What stands before the finding's own words: which rows it is about."""
+    def about(self) -> str:
+        """What the sentence begins with: which rows it is about."""
         told = f"Where {self.rows}: " if self.rows else ""
         return told if self.led_by is None else self.led_by
 
     @property
+    def lead(self) -> str:
+        """What stands before the finding's own words: the verdict, and which rows it is about."""
+        if not self.verdict or not self.about:
+            return f"{self.verdict}: " if self.verdict else self.about
+        return f"{self.verdict}, {self.about[0].lower()}{self.about[1:]}"
+
+    @property
+    def told(self) -> str:
+        """The sentence alone, for where another question is answered by it."""
+        return self.about + self.text
+
+    @property
     def said(self) -> str:
-        """The whole sentence."""
+        """The whole sentence, as the answer to its question."""
         return self.lead + self.text
 
 

@@ -62,6 +62,7 @@ from engine.planning.formulas.sides import with_sides
 from engine.planning.formulas.views import with_list_as_set, with_spans, with_subjects
 from engine.planning.making.assemble import Assembler, Making
 from engine.planning.making.builder import StepBuilder
+from engine.planning.making.ends_told import with_ends_told
 from engine.planning.making.features import beside_samples, features_named, told_of_features
 from engine.planning.making.finish import PlanProposal, doubts_of, finished
 from engine.planning.making.joined import (
@@ -312,6 +313,9 @@ class Planner:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
         if (told := with_zeros_said(reading, data)) is not data:
+            data, profiles = told, [told.again(profile) for profile in profiles]
+            reading = self._catalogue.read(question, data)
+        if (told := with_ends_told(reading, data)) is not data:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
         reading = with_only_measure(reading, data) or reading

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, takewhile
 
 from engine.domain.plan import Span, texts_of
 from engine.domain.profile import ColumnProfile, Profile, WideMeasure
+from engine.text.codes import Meanings
 from engine.text.names import name_parts
 from engine.text.stopwords import technicality
 
@@ -40,7 +41,11 @@ def as_called(
     for profile in profiles:
         occasions = [measure for measure in profile.structure.wide if measure.ordered]
         for measure in occasions:
-            text = _at_occasions(text, measure)
+            called = _measure(measure, understood, question)
+            labels = [_occasion(label, question) for label in measure.labels]
+            text = _at_occasions(text, measure.model_copy(update={"name": called, "labels": labels}))
+            for name, label in zip(measure.columns, labels, strict=True):
+                text = _beside(text, name, f"{called} at {label}") if name in given else text
         told = given - {name for measure in occasions for name in measure.columns}
         for column in profile.column_profiles:
             words = _called(column, understood, question) if column.name in told else ""
@@ -48,10 +53,38 @@ def as_called(
     return text
 
 
+def _measure(measure: WideMeasure, understood: Iterable[Span], question: str) -> str:
+    """Return what several columns of one measurement are called by the question, else as the file writes it."""
+    alike = takewhile(lambda letters: len({*letters}) == 1, zip(*measure.columns, strict=False))
+    own = "".join(letters[0] for letters in alike).strip(" _.-") or measure.name
+    said = [span.text for span in understood if span.taken_as == "column" and span.value in measure.columns]
+    spelt = re.search(rf"(?<!\w){re.escape(own)}(?!\w)", question, re.IGNORECASE)
+    if spelt:
+        return spelt[0]
+    more = (words for words in said if _says_more(words, own) and not re.search(r"\d|(?:er|est)\b", words))
+    return next((words.lower() for words in more), own)
+
+
+_BASELINE = frozenset("bl base baseline".split())
+_SPAN = {"d": "days", "w": "weeks", "m": "months", "y": "years", "h": "hours"}
+"""Units that a single letter stands for where the question says the word: `6m` is `6 months` beside `at 6 months`."""
+
+
+def _occasion(label: str, question: str) -> str:
+    """Return an occasion as people say it: `6 months` for `6m` where the question does, `baseline` for `bl`."""
+    if label.lower() in _BASELINE:
+        return "baseline"
+    number = re.fullmatch(r"(?:([a-z])\w*?[ _.-]?)?(\d+)[ _.-]?([a-z])?[a-z]*", label, re.IGNORECASE)
+    unit = _SPAN.get((number[1] or number[3] or "").lower()) if number else None
+    said = unit and re.search(rf"\b{unit[0]}(?:{unit[1:-1]}s?)?\b", re.sub(r"\d", " ", question), re.IGNORECASE)
+    if not (number and unit and said):
+        return label
+    return f"{number[2]} {unit}" if number[3] else f"{unit[:-1]} {number[2]}"
+
+
 def _at_occasions(text: str, measure: WideMeasure) -> str:
     """Return a sentence with the columns of one measurement told by their occasions: `higher at 12wk than at 0`."""
-    own = re.match(re.escape(measure.name), measure.columns[0], re.IGNORECASE)
-    name = own[0] if own else measure.name  # as the file writes it
+    name = measure.name
     labels = dict(zip(measure.columns, measure.labels, strict=True))
     for first, last in combinations(measure.columns, 2):
         change = f"the change in {name} from {labels[first]} to {labels[last]}"
@@ -64,10 +97,36 @@ def _at_occasions(text: str, measure: WideMeasure) -> str:
     return text
 
 
+_SAYS_NOTHING = frozenset(
+    "arm group grp gruppe treatment treat trt tx rx drug condition cond genotype geno line strain sex gender "
+    "diet".split()
+)
+"""Names of columns whose levels say as much without them."""
+
+
+def alone(text: str, known: Meanings) -> str:
+    """Return a sentence with groups whose codes are put in words told without a column that says nothing of them.
+
+    `in arm study drug (1) than in arm usual care (2)` is `in study drug (1) than in usual care (2)`.
+    """
+    for name, told in known.items():
+        if not {*name_parts(name)} <= _SAYS_NOTHING:
+            continue
+        for level, words in told.items():
+            if words.lower() not in _BARE:
+                own = rf"{re.escape(name)} (?={re.escape(words)} \({re.escape(level)}[);])"
+                text = re.sub(rf"\b(in|with|between|and|against) {own}", r"\1 ", text)
+    return text
+
+
+_BARE = frozenset("yes no".split())
+
+
 def _called(column: ColumnProfile, understood: Iterable[Span], question: str) -> str:
     """Return what a column is called in words that its own name does not say, "" for nothing."""
-    if column.label and len(column.label.split()) <= MOST_WORDS and _says_more(column.label, column.name):
-        return column.label
+    label = column.label
+    if label and len(label.split()) <= MOST_WORDS and _says_more(label, column.name) and not _UNIT.fullmatch(label):
+        return label
     if column.scale not in _NUMBERS or any(map(_is_word, name_parts(column.name))):
         return ""
     for span in understood:
@@ -77,6 +136,12 @@ def _called(column: ColumnProfile, understood: Iterable[Span], question: str) ->
         if _says_more(span.text, column.name) and not re.search(r"\d|(?:er|est)\b", span.text):
             return span.text.lower()
     return ""
+
+
+_UNIT = re.compile(
+    r"[^\W\d_]{1,5}\d?(?: ?/ ?(?:\d+ ?)?[^\W\d_]{1,5}[\d²³]?)+|%|[µμm]?[glLM]|mm ?Hg|[munp]mol|kcal|k[gm]|[cm]m"
+)
+"""A legend that gives a column's unit calls it nothing."""
 
 
 def _is_word(part: str) -> bool:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskNode
 from engine.domain.report import Answer, Report, ReportFigure, RunView
 from engine.domain.results import Artifact, NodeResult
-from engine.reporting.answers import all_answered, answer_of, answering, caveats, is_table
-from engine.reporting.called import as_called
+from engine.reporting.answers import all_answered, answer_of, answering, behind, caveats, is_table
+from engine.reporting.called import alone, as_called
 from engine.reporting.checked import of_steps
 from engine.reporting.methods import Bibliography, method_steps, spec_of, value_text
 from engine.reporting.named import with_names
@@ -29,6 +29,7 @@ from engine.reporting.status import (
     unfinished,
     warnings_of_files,
 )
+from engine.reporting.verdict import verdict
 from engine.text.codes import meanings, reworded
 from engine.text.stopwords import STOP
 from engine.text.tokens import tokens
@@ -63,11 +64,15 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
 
     def plain(answer: Answer) -> str:
         params = given.get(answer.node, {})
-        text = with_names(told(answer.text), view.plan, columns, params)
+        text = alone(with_names(told(answer.text), view.plan, columns, params), known)
         understood = view.plan.understood if view.plan else []
         return as_called(text, view.profiles, understood, view.record.question, params)
 
-    answers = [answer.model_copy(update={"text": plain(answer)}) for answer in _answers(view, registry)]
+    def answered(answer: Answer) -> Answer:
+        said = verdict(view.record.question, view.plan.understood if view.plan else [], answer.text)
+        return answer.model_copy(update={"text": behind(said, plain(answer)), "verdict": said})
+
+    answers = [answered(answer) for answer in _answers(view, registry)]
     found = [f.model_copy(update={"text": told(f.text)}) for _, result in done for f in result.findings]
     return Report(
         title=title_of(view.record.question),

@@ -293,7 +293,7 @@ class Assignment:
         if any(name in names if mark != param.name else name not in names for mark, names in self.marked.items()):
             return True
         if column and param.role in _EXPLAINS and (
-            name in reading.nested or (numbers_things(column) and not reading.is_a(name, "adjust", "by"))
+            name in reading.nested | reading.counted_for or (numbers_things(column) and not reading.is_a(name, "adjust", "by"))
         ):  # fmt: skip
             # `which wards have fewer falls` asks about the wards, not about their numbers; what is nested belongs together
             return True
@@ -521,7 +521,7 @@ class Assignment:
     def _counts(self, name: str) -> bool:
         """Say whether a named column that nothing takes speaks against the assignment."""
         column = self.sheet.column(name)
-        if (column is not None and is_id(column)) or self._only_left_out(name):
+        if (column is not None and is_id(column)) or self._only_left_out(name) or name in self.reading.counted_for:
             return False  # `the patients` are whom the rows are about
         return name in self.reading.named() or self._contrasted(name)
 

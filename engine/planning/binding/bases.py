@@ -77,7 +77,7 @@ _IS_BASE = re.compile(
     re.IGNORECASE,
 )
 _BASE_IS = re.compile(
-    rf"\b(?:{_BASE}{_WHAT}\s*(?:(?:is|be|of|being|to|as)\b|[:=])?|relative to|(?:compared|in comparison) (?:to|with))\s*"
+    rf"\b(?:{_BASE}{_WHAT}\s*(?:(?:is|be|of|being|to|as)\b|[:=])?|relative to|differ\w* from|(?:compared|in comparison) (?:to|with))\s*"
     r"(?:the\s+|that of\s+)?(?:group\s+|level\s+)?['\"(]?$",
     re.IGNORECASE,
 )

@@ -251,12 +251,20 @@ def _per(bound: Bound, reading: Reading) -> None:
                 continue
             pieces = [*name_parts(f"{name} {column.unit}"), *re.split(r"[^a-z%]+", f"{name} {column.unit}".lower())]
             years = column.role("covariate") >= LIKELY and "age" in pieces and time_unit(unit) == "year"
-            same = years or unit in pieces or (time_unit(unit) and time_unit(unit) in map(time_unit, pieces))
+            of_it = unit.removesuffix("s") in ("point", "unit") and _next_named(said.end(), reading) == name
+            same = years or of_it or unit in pieces or (time_unit(unit) and time_unit(unit) in map(time_unit, pieces))
             factor = 1.0 if same else _units_in(unit, pieces)
             if factor and number * factor != 1:
                 bound.params[param.name] = number * factor
                 reading.mark_text(*said.span(), "number", f"{param.name} = {number * factor:g}")
                 return
+
+
+def _next_named(end: int, reading: Reading) -> str:
+    """Return the column that stands right behind a unit: `per 2 points of MDS`."""
+    behind = re.compile(r"\s*(?:more\s+)?(?:of|in|on|higher)\s+(?:the\s+)?").match(reading.question, end)
+    at = behind.end() if behind else -1
+    return next((m.column for m in reading.mentions if not m.level and reading.words[m.first].start == at), "")
 
 
 def _units_in(unit: str, pieces: list[str]) -> float:

@@ -212,7 +212,7 @@ def doubts(reading: Reading, left: list[int]) -> list[OpenQuestion]:
 
 
 _HELD = re.compile(
-    rf"\b{HOLDS}\s+(?:\w+\s+)?for\b[^.;?!(]*|\btaking\s+[^.;?!(]*\s+into account\b",
+    rf"\b{HOLDS}\s+(?:\w+\s+)?for\b[^.;?!(]*|\btaking\s+[^.;?!(]*\s+in(?:to)?\s+account\b",
     re.IGNORECASE,
 )
 

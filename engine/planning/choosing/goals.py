@@ -15,7 +15,7 @@ from engine.planning.choosing.score import Candidate, can_be_done, unmet_by
 from engine.planning.choosing.several import NOT_ALONE, AskedPart, listed, one_each, parts_of, requests_in
 from engine.planning.choosing.subgroups import Each, apart, holds, relates, without
 from engine.planning.naming.mention import SURE as SURE_NAMED
-from engine.planning.reading.read import within
+from engine.planning.reading.read import reread, within
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, is_id
 from engine.toolbox.analyses import ASIDE
@@ -55,7 +55,32 @@ def what_to_plan(catalogue: Catalogue, reading: Reading, data: Data, every: list
         return []  # `which unicorns fly`: no word is of these data, and the wording says little by itself
     reading.requests = requests_in(catalogue, reading, data)
     goals = one_each(catalogue, reading, data, best) if len(reading.requests) > 1 else [best]
+    goals = [own for goal in goals for own in outcomes_apart(catalogue, goal, reading, data)]
     return [*goals, *_also(reading, goals, every)]
+
+
+def outcomes_apart(catalogue: Catalogue, goal: Candidate, reading: Reading, data: Data) -> list[Candidate]:
+    """Return the goal once for each of several outcomes, none of which explains another: `effect on LDL and on triglycerides`."""
+    bound = goal.bound
+    named = [name for name in reading.named() if reading.parts.get(name) == {"outcome"}]
+    single = next((p for p in bound.spec.params if p.role in _OUTCOMES and p.kind == "column"), None) if bound else None
+    if bound is None or single is None or bound.params.get(single.name) not in named:
+        return [goal]
+    if not {*named} <= {*bound.columns()} or not 2 <= len(named) <= MOST_OUTCOMES:
+        return [goal]
+    found: list[Candidate] = []
+    for name in named:
+        inner = reread(reading, [m for m in reading.mentions if m.column not in named or m.column == name], data)
+        inner.used = reading.used
+        own = bind(bound.spec, inner, data, needs=catalogue.analyses[goal.analysis.id].needs)
+        if own.missing or own.params.get(single.name) != name:
+            return [goal]
+        found.append(replace(goal, bound=replace(own, told=f"outcome {name}")))
+    return found
+
+
+_OUTCOMES = frozenset({"outcome", "measure", "response", "count"})
+MOST_OUTCOMES = 4
 
 
 def likeliest(every: list[Candidate], reading: Reading, data: Data) -> Candidate:

@@ -218,13 +218,13 @@ def _fit(item: Candidate, reading: Reading, data: Data, tools: list[ToolSpec]) -
     best = bound.score
     if not bound.columns() and (way := on_the_way(bound.spec, reading, data, tools)) is not None:
         best = max(best, way.score)
-    fit = best / (1.0 + len(reading.columns()))
+    fit = best / (1.0 + len({*reading.columns()} - reading.counted_for))
     return max(fit, ABSENT) if not reading.columns() and not bound.missing else fit
 
 
 def _used(item: Candidate, reading: Reading) -> float:
     """Return the share of the columns named, each as surely as it is named, that have a part in the step."""
-    whole = sum(reading.strength(name) for name in reading.named())
+    whole = sum(reading.strength(name) for name in reading.named() if name not in reading.counted_for)
     taken = set(item.bound.columns()) if item.bound else set[str]()
     return sum(reading.strength(name) for name in taken) / whole if whole else 0.0
 

@@ -22,6 +22,8 @@ from engine.planning.reading.cuts import COMPARED, CUT_WORDS
 from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group, is_id
+from engine.text.stopwords import STOP
+from engine.text.tokens import tokens
 
 _THE_REST = re.compile(
     r"\b(?:than|versus|vs\.?|against|compared (?:to|with)|and|or)\s+(?:the\s+|in\s+|those\s+|with\s+)*"
@@ -180,6 +182,27 @@ def _is_more_in(item: Restriction, reading: Reading, data: Data) -> bool:
     return not apart and not reading.contrasts and _MORE_IN.search(asked) is not None
 
 
+_CALLED = re.compile(
+    r"(?:\s+or\s+(?:more|higher|less|lower|above|below|over|under))?\s*\)?\s*(?:=|\b(?:is|are|means?|counts? as|(?:is|are) called|defines?)\b)"
+    r"\s*['\"]?(?P<name>[A-Za-z][\w -]{2,40}?)['\"]?\s*[.;:]\s+(?P<rest>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_BACK = re.compile(r"\b(?:these|those|such)\s+\w+", re.IGNORECASE)
+
+
+def _defined_before(item: Restriction, reading: Reading) -> tuple[int, int] | None:
+    """Return the words that point back to those whom a cut only defines: `BHB 1.2 or more = ketosis. Do these cows ...`."""
+    said = _CALLED.match(reading.question, reading.words[item.last].end)
+    if said is None:
+        return None
+    heads = {token.stem for token in tokens(said["name"])} - STOP
+    back = _BACK.search(reading.question, said.start("rest"))
+    for at, word in enumerate(reading.words):
+        if (back and word.start == back.start()) or (word.start >= said.start("rest") and word.stem in heads):
+            return at, at
+    return None
+
+
 def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
     """Return the cut of a restriction that is set against all other rows: `over 65 versus younger`."""
     cuts = [r for r in reading.restrictions if r.op in (">", ">=", "<", "<=")]
@@ -201,6 +224,10 @@ def _of_the_rest(reading: Reading, data: Data) -> _Cut | None:
     same = own is not None and bool(own["down"]) != up
     said = _THE_REST.search(reading.question, own.end() if own and same else end)
     if said is None:
+        if (back := _defined_before(item, reading)) is not None:
+            whole = [_place(item), *((m.first, m.last) for m in reading.mentions if m.column == item.column)]
+            above, below = ([back], []) if up else ([], [back])
+            return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), above, below, whole)
         place = [_place(item)] if _is_more_in(item, reading, data) else []
         above, below = (place, []) if up else ([], place)
         return _Cut(item.column, float(item.values[0]), item.op in (">=", "<"), above, below, []) if place else None
@@ -298,6 +325,10 @@ def _token(coded: Coded, reading: Reading, match: re.Match[str], key: str) -> in
     return at if at < len(reading.words) else None
 
 
+NEXT = 2
+"""The cut column's own name stands so near before the cut: `BHB of 1.2 or more`."""
+
+
 def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnProfile) -> tuple[Reading, Data] | None:
     import pandas as pd
 
@@ -327,7 +358,10 @@ def _seen(cut: _Cut, reading: Reading, data: Data, sheet: Sheet, column: ColumnP
     taken = [*cut.above, *cut.below]
     mentions += [ColumnMention(name, "", *p, 1.0) for p in cut.whole if not any(a <= p[0] <= b for a, b in taken)]
     spans = [*taken, *cut.whole]
-    rest = [m for m in reading.mentions if not any(a <= m.last and m.first <= b for a, b in spans)]
+    rest = [
+        m for m in reading.mentions
+        if not any(a - (NEXT if m.column == column.name else 0) <= m.last and m.first <= b for a, b in spans)
+    ]  # fmt: skip
     if cut.counted:  # its name elsewhere in the sentence says which column is cut: `reach score 3 or more at day 5`
         own = [r for r in reading.requests if any(r.first <= a <= r.last for a, _ in spans)]
         rest = [m for m in rest if m.column != column.name or not any(r.first <= m.first <= r.last for r in own)]

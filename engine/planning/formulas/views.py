@@ -128,6 +128,9 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     if formula is None or not trial.used:
         return None
     name, expression = formula
+    last = reading.words[max(trial.used)].start
+    if any(match.start("which") <= last < match.end() for match in _WHICH_FIRST.finditer(reading.question)):
+        return None
     used = [column.name for column in data.columns() if stands_in(column.name, expression)]
     sheet = data.home(used)
     if sheet is None or (len(used) < 2 and not _OF_ONE.match(expression)):
@@ -151,6 +154,10 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     return reread(reading, [*rest, mention], data), data
 
 
+_WHICH_FIRST = re.compile(
+    r"\b(?:agree\w*|bias|bland|limits of agreement)\b[^().?!]*(?:[.?!][^().?!]*)?(?P<which>\([^()]*\))", re.IGNORECASE
+)
+"""Brackets behind an agreement say which of two is taken from which: `bias and limits of agreement (new minus old)`."""
 _HOLDS_IT = re.compile(rf"\b{HOLDS}\s+(?:(?:it|this|that)\s+)?(?:for|by|on)\s+(?:[\w-]+\s+){{0,2}}$", re.IGNORECASE)
 
 

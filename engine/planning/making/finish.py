@@ -74,8 +74,9 @@ def finished(
         alternatives = [own, *alternatives[:2]]
     apart = [goal for goal in answered if goal.bound and goal.bound.told and goal.analysis.id == first.analysis.id]
     if len(apart) > 1 and apart[0].bound and apart[0].bound.spec.task_type == "analysis":
+        each = "outcome" if apart[0].bound.told.startswith("outcome ") else "level"
         made.warnings.append(
-            f"The same is tested {len(apart)} times, once for each level; these p-values are not adjusted for that."
+            f"The same is tested {len(apart)} times, once for each {each}; these p-values are not adjusted for that."
         )
     made.not_answered += [
         f"{name!r} is named in the question and has no part in this plan." for name in _without_part(made)

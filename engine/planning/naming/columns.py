@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.lexicon import same_meaning
 from engine.planning.naming.mention import FAMILY, LIKELY, LONGEST, NO, PERSONS, SURE, SURE_NAME, YES, ColumnMention
-from engine.planning.naming.names import Name
+from engine.planning.naming.names import INITIALS, Name
 from engine.planning.naming.numbers import CUT_AFTER
 from engine.text.names import name_parts, name_pieces
 from engine.text.negation import NEGATORS
@@ -24,6 +24,7 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
     weights = Counter(part for name, _ in called for part in {*name_parts(name), *name_pieces(name)})
     spaced = _before_and_after([column.name for column in columns])
     names = [(Name(spaced.get(name, name), weights, units=True), column) for name, column in called]
+    whole = {name.whole for name, _ in names if len(name.whole) > 2}
     found: dict[tuple[int, int], dict[str, float]] = {}
     literal = [m for column in columns for m in literally(words, column.name, text)]
     for name, column in names:
@@ -40,7 +41,12 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
             if window[-1].number is not None and CUT_AFTER.match(text, window[-1].end):
                 continue  # `score 3 or more` is no score of day 3
             strength = name.strength(window)
-            if strength < SURE_NAME and (_of_state(window, column) or (len(window) == 1 and _whose(window[0], column))):
+            others = whole - {name.whole} if strength == INITIALS else set[str]()
+            if strength < SURE_NAME and (
+                _of_state(window, column)
+                or (len(window) == 1 and _whose(window[0], column))
+                or _named_otherwise(window, others)
+            ):
                 continue  # `white mothers` are whom it is about, not their age in `mother_age`
             if column.distinct == 1 and strength < SURE_NAME:
                 continue  # the same in all rows: only meant where it is called by its name
@@ -50,6 +56,11 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
     rest = [_best(first, last, [(s, name) for name, s in able.items()]) for (first, last), able in found.items()]
     rest += _shared(words, rest, names)
     return literal + [m for m in rest if not any(m.first <= other.last and other.first <= m.last for other in literal)]
+
+
+def _named_otherwise(window: Sequence[Token], others: Set[str]) -> bool:
+    """Say whether one of some words is another column's name: a `block design` beside `block` is no bulk density BD."""
+    return len(window) > 1 and any(word.text in others for word in window)
 
 
 def _shared(

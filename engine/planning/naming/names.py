@@ -161,9 +161,13 @@ class Name:
         if len(content) != len(words) or not self.parts or len(self.whole) < 2 or time_unit(words[0]):
             return 0.0
         if len(words) == len(self.whole) and all(w[0] == c for w, c in zip(words, self.whole, strict=True)):
-            return 0.85 if self.whole.isalpha() else 0.0  # `5 blocks` are no plot 5b
+            return INITIALS if self.whole.isalpha() else 0.0  # `5 blocks` are no plot 5b
         cut = len(self.whole) >= 4 and not self.whole.startswith(words[0]) and all(word.isalpha() for word in words)
-        return 0.85 if cut and _abbreviates(words, self.whole) else 0.0
+        return INITIALS if cut and _abbreviates(words, self.whole) else 0.0
+
+
+INITIALS = 0.85
+"""How surely words name what has only their beginnings."""
 
 
 def _only_unit(parts: Sequence[str], kept: Sequence[str]) -> str:

@@ -47,6 +47,12 @@ _FEW = (
     r"(?P<what>(?!(?:who|what|which|how|when|where|why|is|are|was|were|does|do|did|can|could|should|shall|must|may|will|would|it|i|we|you|they|not|no|nobody|none|never|if|whether)\b)"
     r"(?:(?!(?:what|how|when|where|why|does|do|did|it|i|we|you|they)\b)[^\s.,;:?!()]+\s+){0,8}?[^\s.,;:?!()]+)"
 )
+_CUT = (
+    r"(?P<what>[^.;:?!(),]{0,60}?(?:[<>≤≥]=?|\b(?:above|below|over|under|(?:more|less|higher|lower) than|at least|at most)\b)\s*"
+    r"-?\d+(?:[.,]\d+)?(?:\s*[\w%/]+)??)"
+)
+"""A cut at a number, which `removing` can only mean of rows."""
+_REMOVED = r"(?:removed|excluded|left out|taken out|dropped|omitted|discarded)\b"
 _PHRASAL = "".join(
     rf"(?<!\b{verb})"
     for verb in "find figure point turn turns turned carry carried rule ruled drop drops dropped dropping work works worked sort sorted stand stands "
@@ -65,6 +71,8 @@ _FORMS: tuple[tuple[re.Pattern[str], bool, bool], ...] = tuple(
         (rf"\b(?P<verb>leav|tak|throw|kick|keep)(?:e|ing)?\s+(?!out\b)(?P<what>(?:(?!(?:out|and)\b)[^\s.,;:?!()]+\s+){{1,8}}?)out(?:{_END}|(?=\s+(?:and|then|first|please)\b))", False, True),
         (rf"\b(?P<verb>{_PLAIN})\s+{_OPEN}", False, True),
         (rf"{_STARTS}(?P<verb>{_LOOSE})\s+{_OPEN}", False, False),
+        (rf"\bafter\s+(?:the\s+)?(?P<verb>(?:remov|exclu|dropp?|omi|discard)\w*(?:\s+of)?)\s+{_CUT}", False, False),
+        (rf"\b(?:after|once|when|with)\s+(?P<verb>{_CUT})(?:\s+(?:is|are|was|were|being|ha[sv]e? been))?\s+{_REMOVED}", False, False),
         (rf"{_CLAUSE}(?P<verb>not)\s+(?:the|those)\s+{_OPEN}", False, False),
         (rf"{_CLAUSE}(?P<verb>no)\s+(?P<what>[^\s.,;:?!()]+(?:\s+[^\s.,;:?!()]+){{0,2}}){_END}", False, False),
         (rf"{_CLAUSE}(?P<verb>{_FEW})(?<!\bnot)(?<!n't)(?<!\bnever){_GO}{_END}", False, False),
@@ -72,7 +80,7 @@ _FORMS: tuple[tuple[re.Pattern[str], bool, bool], ...] = tuple(
         (rf"\b(?P<verb>only|just|keep(?:ing)?(?: only)?|nothing but)\s+{_OPEN}", True, False),
     )
 )  # fmt: skip
-_SHORT = [_FORMS[4][0], _FORMS[5][0]]
+_SHORT = [_FORMS[6][0], _FORMS[7][0]]
 _NEGATED = re.compile(
     r"(?:\bnot|n't|\bdont|\bnever|\bwithout|\brather than|\binstead of|\b(?:should|need|have) (?:i|we)(?: to)?|\bno need to|\bwhy)\s+(?:to\s+|be\s+)?$",
     re.IGNORECASE,

@@ -63,9 +63,21 @@ def _meant(reading: Reading, data: Data, code: float, start: int, end: int) -> l
         if not m.level and m.column in holding and m.strength >= LIKELY
     }
     named = sorted(places, key=lambda name: places[name])
+    if abs(code) < 88 and _read_already(reading, data, code, start, end, min(places.values(), default=NEAR)):
+        return []
     if abs(code) < 88:
         return [name for name in named[:1] if places[name] <= NEAR]
     return named or sorted(holding)
+
+
+def _read_already(reading: Reading, data: Data, code: float, start: int, end: int, near: int) -> bool:
+    """Say whether a nearer column has been read so by its legend: `smoking (9 = missing)` is of no score of 9."""
+    for m in reading.mentions:
+        column = data.column(m.column)
+        told = column is not None and any(note.startswith(f"{code:g} is ") for note in column.notes)
+        if told and min(abs(reading.words[m.first].start - end), abs(start - reading.words[m.last].end)) < near:
+            return True
+    return False
 
 
 def _holds(sheet: Sheet, column: ColumnProfile, code: float) -> bool:
@@ -164,7 +176,7 @@ _ZEROS = re.compile(
 )
 _ALREADY = re.compile(
     r"[,;(]?\s*(?:and\s+)?['\"]?(?P<mark>[A-Za-z][\w./-]{0,7})['\"]?\s*(?:=+|:|\b(?:are|is|means?|stands? for)\b)\s*"
-    r"(?:missing|not (?:done|determined|measured|available|known|assessed)|no data)(?:\s+(?:values?|data))?\b"
+    r"(?:missing|lost|unreadable|(?:could )?not (?:be )?(?:done|known|taken|read|\w{3,}(?:ed|able))|no data)(?:\s+(?:values?|data))?\b"
     r"(?:\s*[,;]\s*(?:so\s+|please\s+)?(?:(?:leave|left)\s+(?:(?:it|them|these|those)\s+)?out|exclude|ignore)(?:\s+(?:it|them|these|those))?(?=\s*[.,;)?!]|\s*$))?\)?",
     re.IGNORECASE,
 )

@@ -7,7 +7,7 @@ brackets: `effect of <c0> on <c1>`, `only <l2>`, `<c3> older than 60`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import ColumnMention
@@ -45,14 +45,15 @@ _UNITS = re.compile(
 )
 _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:effects?|influence|impact|role|contribution) of{_GAP}{_X}{_GAP}\b(?:on|for|in){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:effects?|influence|impact) on{_GAP}(?P<y>{_ITEM}(?:\s*(?:,|and|or|&)\s*(?:on\s+)?(?:the\s+)?{_ITEM})*)", {"y": "outcome"}),
     (rf"\b(?:{HOLDS}|stratif\w*|condition\w*) (?:(?:it|this|that|also) )?(?:for|by|on|with){_GAP}{_HELD}", {"a": "adjust"}),
     (rf"{_A}(?:\s+(?!<)[\w'%-]+){{0,5}}?[\s,]+(?:(?:so|please|then|and)\s+)*(?:adjust|correct|control|account|allow)\s+(?:please\b|pls\b|for (?:that|this|it|them|these|those)\b(?! <))", {"a": "adjust"}),
     (rf"{_A}\s+(?:adjusted|corrected|controlled)\s*(?:for\s*)?(?:too|as well|also|please|pls)?\s*(?:[.,;!?)]|$)", {"a": "adjust"}),
     (rf"\btak(?:ing|e)\s+(?:also\s+)?(?:account|care) of{_GAP}{_A}", {"a": "adjust"}),
-    (rf"\b(?:once|when|after|with){_GAP}{_A}{_GAP}(?:(?:is|are|was|were|ha(?:s|ve) been) )?(?:also )?(?:accounted for|adjusted for|corrected for|controlled(?: for)?|allowed for|taken into account|(?:held|kept) (?:constant|fixed|equal))(?!{_GAP}<[cl])", {"a": "adjust"}),
+    (rf"\b(?:once|when|after|with){_GAP}{_A}{_GAP}(?:(?:is|are|was|were|ha(?:s|ve) been) )?(?:also )?(?:accounted for|adjusted for|corrected for|controlled(?: for)?|allowed for|taken in(?:to)? account|(?:held|kept) (?:constant|fixed|equal))(?!{_GAP}<[cl])", {"a": "adjust"}),
     (rf"\b(?:for|per|by) (?:(?:each|every|an?|one|two|five|ten|\d+) )?(?:(?:more|extra|additional|further) )?(?:units?|points?) (?:more )?(?:of|in|higher|more){_GAP}{_X}", {"x": "cause"}),
-    (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}(?:\s*<c\d+>)?{_GAP}into account", {"a": "adjust"}),
-    (rf"\btak(?:ing|e)\s+(?P<a>{_ITEM}\s+(?!<|and\b|or\b)[\w-]+\s+(?:and|or)\s+{_ITEM}){_GAP}into account", {"a": "adjust"}),
+    (rf"\btak(?:ing|e)\s+(?:\w+\s+)?{_A}(?:\s*<c\d+>)?{_GAP}in(?:to)? (?:the )?account", {"a": "adjust"}),
+    (rf"\btak(?:ing|e)\s+(?P<a>{_ITEM}\s+(?!<|and\b|or\b)[\w-]+\s+(?:and|or)\s+{_ITEM}){_GAP}in(?:to)? (?:the )?account", {"a": "adjust"}),
     (rf"\b(?:regardless|irrespective|independent(?:ly)?) of{_GAP}{_A}", {"a": "adjust"}),
     (rf"\b(?:mind|given|holding|keeping|(?:at|for|of|with) (?:the )?(?:same|equal|identical)){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
     (rf"{_A}(?:\s*,)?\s+(?:is|are|being|was|were)\s+(?:held|kept)\s+(?:constant|fixed|equal)", {"a": "adjust"}),
@@ -112,6 +113,23 @@ _NESTED = re.compile(
 def nested_in(coded: Coded) -> set[str]:
     """Return the columns that are said to be nested in each other: `sites are nested in teeth and in patients`."""
     return {m.column for match in _NESTED.finditer(coded.text) for m in coded.inside(match["a"] + match["b"])}
+
+
+def only_counted_for(coded: Coded, numbered: Iterable[str]) -> set[str]:
+    """Return the columns of those that number things which only say what is counted for: `seeds per pod, 6 pods a plant`."""
+    found: set[str] = set()
+    for column in numbered:
+        mine = [m for m in coded.mentions if m.column == column and not m.level]
+        around = [
+            (coded.question[: coded.words[m.first].start], coded.question[coded.words[m.last].end :]) for m in mine
+        ]
+        if mine and all(_PER.search(before) or _OF_EACH.match(after) for before, after in around):
+            found.add(column)
+    return found
+
+
+_PER = re.compile(r"\b(?:per|\d+|two|three|four|five|six|eight|ten|several)\s+$", re.IGNORECASE)
+_OF_EACH = re.compile(r"\s+(?:of (?:each|every)|per|inside|within|in (?:each|every))\b", re.IGNORECASE)
 
 
 def shares_of(coded: Coded) -> list[tuple[ColumnMention, list[ColumnMention]]]:

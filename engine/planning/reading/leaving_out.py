@@ -54,7 +54,8 @@ _AROUND = re.compile(
 _AFTER = re.compile(rf"(?P<l>{LEVELS}){_NOUN}(?:\s+(?:and|or)\s+(?!<)[\w-]+(?:\s+(?!<)[\w-]+)?)?{_DONE}", re.IGNORECASE)
 _POINTS_BACK = re.compile(
     rf"(?P<l>{LEVELS})(?:\s*<c\d+>)?(?:[^<>.;?!]|<c\d+>){{0,60}}?(?:[.;?!]\s*(?:(?:so|then|please|pls|better|just|i|we|would|can|you)\s+){{0,3}})?\b(?!dropped){_OUT}\s+{_BACK}\b|"
-    rf"(?P<m>{LEVELS})(?:[^<>]|<c\d+>){{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b",
+    rf"(?P<m>{LEVELS})(?:[^<>]|<c\d+>){{0,90}}?\bleave\s+(?:him|her|it|them)\s+out\b|"
+    rf"(?P<n>{LEVELS})(?:[^<>.;?!,]|<[cl]\d+>){{1,60}}?\b(?:so|therefore|thus|hence)\s+(?:is\s+|are\s+|it'?s\s+)?(?:left\s+)?out\b(?=\s*(?:[,.;?!]|$))",
     re.IGNORECASE,
 )
 POINTS_BACK = re.compile(
@@ -107,9 +108,9 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
         if not asked and not _NOBODY.search(text[start : match.start()]):
             yield coded.inside(match["l"])
     for match in _POINTS_BACK.finditer(text):
-        between = text[match.end("l" if match["l"] else "m") : match.end()]
-        if not _OF_ANOTHER.search(between):
-            yield coded.inside(match["l"] or match["m"])
+        named = next(name for name in "lmn" if match[name])
+        if not _OF_ANOTHER.search(text[match.end(named) : match.end()]):
+            yield coded.inside(match[named])
     yield from _alone(coded)
 
 

@@ -32,7 +32,16 @@ from engine.planning.naming.overlaps import beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level, groups_meant
-from engine.planning.reading.grammar import contrasts, defined, nested_in, parts_of, ranges, shares_compared, shares_of
+from engine.planning.reading.grammar import (
+    contrasts,
+    defined,
+    nested_in,
+    only_counted_for,
+    parts_of,
+    ranges,
+    shares_compared,
+    shares_of,
+)
 from engine.planning.reading.leaving_out import WITH_AND, talked_of
 from engine.planning.reading.masking import masked
 from engine.planning.reading.named_rows import marks_left_out, named_rows
@@ -57,7 +66,7 @@ from engine.planning.reading.terms import (
     terms_in,
     whole_terms,
 )
-from engine.planning.tables.sheets import Data, Sheet, cases_and_controls, is_group, is_id, is_number
+from engine.planning.tables.sheets import Data, Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things
 from engine.text.names import name_parts
 from engine.text.tokens import Token, tokens
 
@@ -210,6 +219,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     reading = Reading(question=question, words=words, mentions=mentions)
     reading.parts = _one_part(parts_of(coded), by_name)
     reading.ranges, reading.nested = ranges(coded, by_name), nested_in(coded)
+    reading.counted_for = only_counted_for(coded, _numberings(data))
     explained = [match.span() for match in _EXPLAINED.finditer(question)]
     if letters_told(question, [*by_name.values()]):
         explained += [match.span() for match in LETTERS.finditer(question)]
@@ -342,6 +352,16 @@ def within(reading: Reading, request: Request | Sequence[Request], data: Data) -
     own = reread(reading, mentions, data)
     own.requests, own.used = own_requests, reading.used
     return own
+
+
+def _numberings(data: Data) -> set[str]:
+    """Return the columns that number what each subject has several of: pods 1 to 6 of each plant."""
+    return {
+        column.name
+        for sheet in data.sheets
+        for column in sheet.columns
+        if numbers_things(column) and any(column.name in item.within for item in sheet.structure.repeated)
+    }
 
 
 def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[int, int]]) -> list[ColumnMention]:

@@ -110,6 +110,8 @@ class Reading:
     """Of rows named by remarks: what may be meant, where that could be two things."""
     nested: set[str] = field(default_factory=set[str])
     """Columns that are said to be nested in each other."""
+    counted_for: set[str] = field(default_factory=set[str])
+    """Columns that number things and only say what is counted for: `seeds per pod`."""
     shares: set[str] = field(default_factory=set)
     """Columns of one of whose levels the share is compared, however many levels they have."""
     explained: set[int] = field(default_factory=set)

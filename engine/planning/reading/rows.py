@@ -72,7 +72,7 @@ def _kept_alone(coded: Coded) -> Iterator[tuple[re.Match[str], bool]]:
         further = re.compile(rf"(?:\s*(?:<c\d+>|(?!<)[\w'-]+))?\s*(?:,\s*)?(?:that|who|which|with|and|but)\s+(?:(?:did|do|does|were|are|was|is|have|had|has|of|in|the|only)\s+){{0,2}}(?P<l>{LEVELS})", re.IGNORECASE)  # fmt: skip
         while match and (match := further.match(text, match.end())):
             yield match, True
-    leading = r"^\W*(?:in|among|for|of)\s+(?:(?:the|all|our|those|only)\s+)*(?:(?!<)[\w-]+\s+){0,2}?(?P<l><l\d+>)\s*(?:<c\d+>\s*)?[:,]"
+    leading = r"^\W*(?:in|among|for|of)\s+(?:(?:the|all|our|those|only)\s+)*(?:(?!<)[\w-]+\s+){0,2}?(?:<c\d+>\s*)?\(?(?P<l><l\d+>)\s*(?:[a-z]{1,3}\s*)?\)?\s*(?:<c\d+>\s*)?[:,]"
     if match := re.match(leading, text, re.IGNORECASE):
         yield match, True  # `In people without diabetes: how does ...`
     for match in re.finditer(

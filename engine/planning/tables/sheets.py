@@ -92,6 +92,7 @@ THINGS = frozenset(
     "patient subject animal person individual participant volunteer donor sample specimen mouse rat dog cat cow calf sheep "
     "lamb goat pig piglet sow horse chick bird fish pup litter cage pen tank nest herd flock colony hive tree plant leaf pot "
     "plot quadrat transect trap net ward bed clinic practice family household twin eye tooth slide section field well plate "
+    "pod ear spike core crypt nodule "
     "dish tube vial culture neuron axon islet organoid spheroid replicate rep case haul tow dive stay admission cell tray embryo dam ewe".split()
 )
 """Nouns of general language for what is observed one by one."""

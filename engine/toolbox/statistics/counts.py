@@ -307,14 +307,16 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
         ratio = row["rate_ratio"]
         change = f"{100 * (1 - ratio):.3g} % lower" if ratio < 1 else f"{100 * (ratio - 1):.3g} % higher"
         change = f"{format_number(ratio)} times as high" if ratio > 3 else change
-        where = with_term(row["term"], row["meaning"])
+        name = row["term"].partition("[")[0] if row["p_value"] < 0.05 else ""
+        where = with_term(row["term"], row["meaning"], name)
+        where = where.replace(" than ", " as ", 1) if change.endswith("as high") else where
         start = (
             f"The {what} is {change} {where}" if row["p_value"] < 0.05
             else f"The {what} is not shown to change {where}"
         )  # fmt: skip
         findings.append(
-            {"text": f"{start}{others}: rate ratio {format_number(ratio, 4)} (95 % CI "
-                     f"{format_number(row['lower_95'], 4)} to {format_number(row['upper_95'], 4)}), "
+            {"text": f"{start}{others}: rate ratio {format_number(ratio)} (95 % CI "
+                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), "
                      f"{format_p(row['p_value'])}"
                      f"{'' if row['p_value'] < 0.05 else left_open(row['lower_95'], row['upper_95'], ratio=True)}.",
              "values": finding_values(rate_ratio=(ratio, row["lower_95"], row["upper_95"]), coef=row["coef"],

@@ -427,7 +427,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
     for row in sorted((row for row in rows[1:] if row["term"] not in told), key=lambda row: row["p_value"])[:8]:
         clear = row["p_value"] < 0.05
         direction = "higher" if row["estimate"] > 0 else "lower"
-        where = with_term(row["term"], row["meaning"])
+        where = with_term(row["term"], row["meaning"], row["term"].partition("[")[0] if clear else "")
         size, limits = in_size(row["estimate"], row["lower_95"], row["upper_95"])
         limits = limits if clear else (
             f"95 % CI {format_number(row['lower_95'])} to {format_number(row['upper_95'])}")  # fmt: skip

@@ -361,7 +361,7 @@ def logistic_regression(
         key=lambda row: (row["term"] not in effects[predictors[0]], row["p_value"]),
     )[:8]:
         direction = "higher" if row["odds_ratio"] > 1 else "lower"
-        where = with_term(row["term"], row["meaning"])
+        where = with_term(row["term"], row["meaning"], row["term"].partition("[")[0] if row["p_value"] < 0.05 else "")
         start = (
             f"The odds of {outcome} = {level} are {direction} {where}" if row["p_value"] < 0.05
             else f"The odds of {outcome} = {level} are not shown to change {where}"
@@ -369,8 +369,8 @@ def logistic_regression(
         others = ", others held equal" if len(rows) > 2 else ""
         open_odds = left_open(row["lower_95"], row["upper_95"], ratio=True, what="odds")
         findings.append(
-            {"text": f"{start}{others}: odds ratio {format_number(row['odds_ratio'], 4)} (95 % CI "
-                     f"{format_number(row['lower_95'], 4)} to {format_number(row['upper_95'], 4)}), "
+            {"text": f"{start}{others}: odds ratio {format_number(row['odds_ratio'])} (95 % CI "
+                     f"{format_number(row['lower_95'])} to {format_number(row['upper_95'])}), "
                      f"{format_p(row['p_value'])}{'' if row['p_value'] < 0.05 else open_odds}.",
              "values": finding_values(odds_ratio=(row["odds_ratio"], row["lower_95"], row["upper_95"]),
                                       coef=row["coef"], p_value=row["p_value"]),

@@ -232,20 +232,28 @@ def one_family(rows, adjust):
             row["adjustment"] = f"{adjust.capitalize()} ({len(rows)} comparisons)"
 
 
+def named_like_time(name):
+    """Say whether a factor's name says that it is a time or an occasion."""
+    import re
+
+    words = (
+        "time|days?|weeks?|months?|years?|visit|period|phase|occasion|session|wave|when|post|after|hours?|tag|woche|"
+        "monat|jahr|zeit|zeitpunkt|visite"
+    )
+    return re.search(rf"(?:^|[\W_])(?:{words})(?:$|[\W_\d])", name, re.IGNORECASE) is not None
+
+
 def time_and_group(grid, first, second):
     """Return which of two factors of two levels is the change (over), which the group, and the change's two levels."""
     import re
 
     early = re.compile(r"(?:pre|bef|base|start|init|early|first)", re.IGNORECASE)
     late = re.compile(r"(?:post|after|follow|final|end|late|last)", re.IGNORECASE)
-    named = re.compile(r"(?:^|[\W_])(?:time|days?|weeks?|months?|years?|visit|period|phase|occasion|session|wave|when|"
-                       r"post|after|hours?|tag|woche|monat|jahr|zeit|zeitpunkt|visite)(?:$|[\W_\d])",
-                       re.IGNORECASE)  # fmt: skip
 
     def timed(name):
         levels = grid["levels"][name]
         by_level = any(early.match(x) for x in levels) and any(late.match(x) for x in levels)
-        return by_level or bool(named.search(name))
+        return by_level or named_like_time(name)
 
     # Where neither is a time, how the effect of the first named depends on the second is asked.
     over, group = (second, first) if timed(second) and not timed(first) else (first, second)
@@ -435,9 +443,14 @@ def describe_each_change(rows, grid, test, over, group, what):
         values[f"effect {level}"] = (effect, low, high)
     kind = f"change of {what} from {over} {a} to {b}" if timed else f"effect of {over} ({b} minus {a}) on {what}"
     kind = f"{rows[0]['effect_type']} of {what} for {over} {b} against {a}" if ratio else kind
-    verdict = "differs" if test["p_value"] < 0.05 else "is not shown to differ"
-    text = (f"The {kind} {verdict} between the {len(rows)} groups of {group}: {', '.join(parts[:-1])} and {parts[-1]}; "
-            f"test of the interaction {format_p(test['p_value'])}.")  # fmt: skip
+    clear = test["p_value"] < 0.05
+    told = f"{', '.join(parts[:-1])} and {parts[-1]}; test of the interaction {format_p(test['p_value'])}."
+    verdict = "differs" if clear else "is not shown to differ"
+    text = f"The {kind} {verdict} between the {len(rows)} groups of {group}: {told}"
+    if not timed and not ratio and named_like_time(group):
+        ends = f"{called_level(b, over)} and {called_level(a, over)}"
+        verdict = "changes" if clear else "is not shown to change"
+        text = f"The difference in {what} between {ends} (first minus second) {verdict} over {group}: {told}"
     return {"text": text, "output": "contrasts", "values": finding_values(p_value=test["p_value"], **values)}
 
 

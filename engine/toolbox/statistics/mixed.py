@@ -38,6 +38,7 @@ from engine.toolbox.statistics.mixed_fit import (
 )
 from engine.toolbox.statistics.slopes import slope_tables
 from engine.toolbox.tables.columns import (
+    called_level,
     complete_rows,
     finding_values,
     format_number,
@@ -50,7 +51,7 @@ from engine.toolbox.tables.columns import (
     plain_table,
     require_columns,
 )
-from engine.toolbox.tables.wording import with_term
+from engine.toolbox.tables.wording import in_size, per_step, with_term
 
 
 @check("mixed_coefficients_consistent")
@@ -220,9 +221,12 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
         if test["df"] > 1 and not test["note"]:
             verdict = "is associated with" if test["p_value"] < 0.05 else "is not shown to be associated with"
             df = f"{test['df']}" + (f" and {test['df_2']:g}" if test["df_2"] == test["df_2"] else "")
+            one, product, other = test["effect"].partition(":")
+            depends = "depends" if test["p_value"] < 0.05 else "is not shown to depend"
+            start = f"How {event} goes with {one} {depends} on {other}" if product else (
+                f"{test['effect']} {verdict} {event}, all its coefficients together")  # fmt: skip
             findings.append(
-                {"text": f"{test['effect']} {verdict} {event}, all its coefficients together: {test['test']} "
-                         f"{format_number(test['statistic'], 4)} on {df} degrees of freedom, "
+                {"text": f"{start}: {test['test']} {format_number(test['statistic'])} on {df} degrees of freedom, "
                          f"{format_p(test['p_value'])}.",
                  "values": finding_values(statistic=test["statistic"], p_value=test["p_value"]),
                  "output": "tests", "row": {"effect": test["effect"]}}
@@ -235,24 +239,54 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
         clear = row["p_value"] < 0.05
         target = f"the {ratio.split('_')[0]} of {event}" if ratio else event
         size = f"{100 * abs(row[name] - 1):.3g} % " if ratio and row[name] < 3 else ""
-        size = size if ratio else f"{format_number(abs(row[name]), 4)} "
+        shown, interval = in_size(row[name], low, high)
+        size = size if ratio else f"{shown} "
         verb = f"{'are' if ratio == 'odds_ratio' else 'is'} {size}{'higher' if row['estimate'] > 0 else 'lower'}"
-        where = with_term(row["term"], row["meaning"])
+        where = with_term(row["term"], row["meaning"], row["term"].partition("[")[0] if clear else "")
         start = (
-            f"{'An' if clear else 'No'} {row['meaning']} on {target} was shown" if row["term"] in interactions
+            interaction_told(row["term"], target, clear, row["estimate"]) if row["term"] in interactions
             else f"{target[0].upper() + target[1:] if ratio else target} {verb} {where}" if clear
             else f"{target[0].upper() + target[1:] if ratio else target} {verb.split()[0]} not shown to change {where}"
         )  # fmt: skip
         others = ", others held equal" if len(rows) > 2 else ""
         left = "odds" if ratio == "odds_ratio" else "anything"
+        told_by = (
+            f" ({interval})" if clear and not ratio and row["term"] not in interactions
+            else f": {name.replace('_', ' ')} {format_number(row[name])} (95 % CI {format_number(low)} to "
+                 f"{format_number(high)})"
+        )  # fmt: skip
         findings.append(
-            {"text": f"{start}{others}: {name.replace('_', ' ')} {format_number(row[name], 4)} (95 % CI "
-                     f"{format_number(low, 4)} to {format_number(high, 4)}), {format_p(row['p_value'])}"
+            {"text": f"{start}{others}{told_by}, {format_p(row['p_value'])}"
                      f"{'' if clear else left_open(low, high, bool(ratio), what=left)}.",
              "values": finding_values(**{name: (row[name], low, high)}, p_value=row["p_value"]),
              "output": "coefficients", "row": {"term": row["term"]}}
         )  # fmt: skip
     return findings
+
+
+def interaction_told(term, target, clear, estimate):
+    """Return how a sentence begins on one coefficient of an interaction: what differs by how much, and where.
+
+    Of two factors it is a difference of differences, of a number a difference of slopes.
+    """
+    sides, whom = [], []
+    for part in term.split(":"):
+        name, _, levels = part.partition("[")
+        first, apart, second = levels.removesuffix("]").partition(" vs ")
+        (sides if apart and " vs " not in second else whom).append((name, first, second))
+    way = "higher" if estimate > 0 else "lower"
+    if len(sides) == 2 and not whom:
+        (a, first, second), (b, here, there) = sides
+        what = f"The difference in {target} between {called_level(first, a)} and {called_level(second, a)}"
+        where = f"{called_level(here, b)} than at {called_level(there, b)}"
+        return f"{what} is {way} at {where}" if clear else (
+            f"{what} is not shown to be another at {where}")  # fmt: skip
+    if len(sides) == len(whom) == 1:
+        (a, first, second), number = sides[0], whom[0][0]
+        verdict = f"is {way}" if clear else "is not shown to be another"
+        ends = f"{called_level(first, a)} than in {called_level(second, a)}"
+        return f"The change of {target} {per_step(number)} {verdict} in {ends}"
+    return f"{'An' if clear else 'No'} interaction of {term.replace(':', ' and ')} on {target} was shown"
 
 
 def numbered_anew(table, labels, fixed, subject):

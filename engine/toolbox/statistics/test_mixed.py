@@ -94,7 +94,7 @@ def test_random_slopes_of_orthodont_match_nlme():
     reference = stats.ttest_1samp(slopes, 0)
     assert terms.loc["age", "df"] == reference.df
     assert terms.loc["age", "statistic"] == pytest.approx(reference.statistic, rel=1e-3)
-    assert result["findings"][0]["text"].startswith("distance is 0.6602 higher per unit of age")
+    assert result["findings"][0]["text"].startswith("distance is 0.660 higher per unit of age (95 % CI 0.514 to 0.807)")
     assert "at the mean of age" in result["findings"][1]["text"]
 
 
@@ -112,7 +112,7 @@ def test_interaction_of_balanced_data_equals_the_split_plot_anova():
     assert (test["df"], test["df_2"]) == (3, 75)
     assert test["statistic"] == pytest.approx(effect / 3 / (error / 75), rel=1e-4)
     assert test["p_value"] == pytest.approx(stats.f.sf(test["statistic"], 3, 75))
-    assert "age:Sex is not shown" in result["findings"][0]["text"]
+    assert "How distance goes with age is not shown to depend on Sex" in result["findings"][0]["text"]
     assert result["tests"].set_index("effect").loc["Sex", "note"]
 
 

@@ -127,7 +127,7 @@ class LastAnswer:
         """Say whether the answer shows groups side by side of which nothing was tested."""
         specs = {node.tool: self.registry.get(node.tool) for node in self.plan.nodes if node.tool in self.registry}
         shown = columns_of(GROUPS, answering(self.plan, specs), specs)
-        told = any(re.search(r"\bp [=<]|discovery rate", answer.said) for answer, _ in self._answers())
+        told = any(re.search(r"\bp [=<]|discovery rate", answer.told) for answer, _ in self._answers())
         return bool(shown) and not told and not any(_tested(finding) for _, finding in self._with_tests())
 
     def _with_tests(self) -> list[tuple[Answer, Finding]]:
@@ -159,10 +159,10 @@ class LastAnswer:
             if not tested:
                 end = (
                     ""
-                    if re.search(r"\bp [=<]|discovery rate", answer.said)
+                    if re.search(r"\bp [=<]|discovery rate", answer.told)
                     else " No p-value stands behind this answer."
                 )
-                yield _line(f"{answer.said}{end}", finding)
+                yield _line(f"{answer.told}{end}", finding)
             for value in tested:
                 below = float(value.value or 0.0) < alpha
                 verdict = "below" if below else "not below"
@@ -171,7 +171,7 @@ class LastAnswer:
                 )  # nothing to adjust
                 called = "p" if single else "adjusted p" if is_adjusted(value.name) else value.name
                 not_ = "" if below else " not"
-                text = f"{answer.lead}{called} = {value.value:.3g} is {verdict} {alpha:g}, so it is{not_} significant "
+                text = f"{answer.about}{called} = {value.value:.3g} is {verdict} {alpha:g}, so it is{not_} significant "
                 text += f"at that threshold: {answer.text}"
                 text += "" if below else " That nothing was shown is no proof that nothing is there."
                 yield _line(text, finding, FindingValue(name="threshold", value=alpha))
@@ -179,16 +179,16 @@ class LastAnswer:
     def _size(self, words: set[str]) -> Iterator[Finding]:
         for answer, finding in self._answers():
             sized = [v for v in finding.values if not is_p(v.name) and not re.match(r"n$|n_|df|alpha", v.name)]
-            yield _line(f"{answer.said} {_listed(sized, '.4g')}".strip(), finding)
+            yield _line(f"{answer.told} {_listed(sized, '.4g')}".strip(), finding)
 
     def _digits(self, words: set[str]) -> Iterator[Finding]:
         for answer, finding in self._answers():
-            yield _line(f"{answer.lead}{_listed(finding.values, '.12g') or answer.text}", finding)
+            yield _line(f"{answer.about}{_listed(finding.values, '.12g') or answer.text}", finding)
         yield _line(f"The tables hold every number in full: {self._tables()}.")
 
     def _numbers(self, words: set[str]) -> Iterator[Finding]:
         for answer, finding in self._answers():
-            yield _line(f"{answer.said} {_listed(finding.values, '.6g')}".strip(), finding)
+            yield _line(f"{answer.told} {_listed(finding.values, '.6g')}".strip(), finding)
         yield _line(f"All numbers are in the tables below the last answer: {self._tables()}.")
 
     def _export(self, words: set[str]) -> Iterator[Finding]:
@@ -201,7 +201,7 @@ class LastAnswer:
     def _meaning(self, words: set[str]) -> Iterator[Finding]:
         assert self.report is not None
         for answer, finding in self._answers():
-            yield _line(answer.said, finding)
+            yield _line(answer.told, finding)
         nodes = {answer.node for answer in self.report.answers}
         for step in self.report.methods:
             if step.node in nodes:
@@ -230,7 +230,7 @@ class LastAnswer:
             means.sort(key=lambda value: -float(value.value or 0.0))
             told = ", ".join(f"{v.name.removeprefix('mean ')} {v.value:.4g}" for v in means)
             note = "" if not told else f" From high to low: {told}. Whether high is good the data do not say."
-            yield _line(f"{answer.said}{note}", finding)
+            yield _line(f"{answer.told}{note}", finding)
 
     def _which(self, words: set[str]) -> Iterator[Finding]:
         yield from self._passing(words, names=True)
@@ -257,7 +257,7 @@ class LastAnswer:
     def _passing(self, words: set[str], *, names: bool) -> Iterator[Finding]:
         """Yield how many rows of the answers' tables pass the threshold, by the sign of the effect, and which."""
         for answer, finding in self._answers():
-            yield _line(answer.said, finding)
+            yield _line(answer.told, finding)
             result = self.results.get(answer.node)
             for artifact in result.artifacts if result is not None else ():
                 p = next((c for c in artifact.columns if is_adjusted(c)), "")

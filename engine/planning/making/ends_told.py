@@ -1,0 +1,99 @@
+"""Files whose times and ends only the question tells: `days until pregnant (Guesttage); 'tragend' is the event`."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from engine.domain.datatypes import DataType
+from engine.domain.profile import ColumnProfile, TypeGuess
+from engine.planning.naming.mention import SURE
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data, Sheet
+
+_WAITED = re.compile(
+    r"\b(?:time|days?|weeks?|months?|years?|hours?|longer|long|later|sooner|earlier|quicker|faster)\b[^.?!]{0,40}?"
+    r"\b(?:to|until|till)\b|\bsurviv\w*|\bkaplan|\bcox\b|\blog.?rank|\bhazard|\bcensor\w*",
+    re.IGNORECASE,
+)
+_IS_END = re.compile(
+    r"['\")\]]*\s*(?:=|\b(?:is|was|means?|being|as)\b)\s*(?:the\s+|an\s+)?(?:event|end ?point|outcome)\b", re.IGNORECASE
+)
+_IS = re.compile(
+    r"['\")\]]*\s*(?:=|\b(?:is|are|was|were|means?)\b|(?=\b(?:censor\w*|lost|not|still)\b))(?P<what>[^.;?!]*)",
+    re.IGNORECASE,
+)
+_NOT_ENDED = re.compile(
+    r"\b(?:censor\w*|not|never|still|alive|lost|withdrawn|withdrew|dropped|open|last (?:seen|visit|contact)|no longer)\b",
+    re.IGNORECASE,
+)
+MOST_ENDS = 5
+"""A column of more levels tells no end."""
+
+
+def with_ends_told(reading: Reading, data: Data) -> Data:
+    """Return the data with a time to an event where no column's name or values show one and the question tells it."""
+    if not _WAITED.search(reading.question):
+        return data
+    for sheet in data.sheets:
+        if sheet.structure.survival or not sheet.serves(DataType.TABLE):
+            continue
+        ends = [found for column in sheet.columns if (found := _end_told(column, reading))]
+        clocks = _clocks(sheet, reading)
+        if len(ends) == len(clocks) == 1:
+            return data.seen(sheet, _followed(sheet, clocks[0], *ends[0]))
+    return data
+
+
+def _end_told(column: ColumnProfile, reading: Reading) -> tuple[str, str] | None:
+    """Return a column and its level of which the question says that it came to an end there, the others not."""
+    if not 2 <= len(column.levels) <= MOST_ENDS or column.kind in ("number", "date"):
+        return None
+    told: dict[str, str] = {}
+    mine = [m for m in reading.mentions if m.column == column.name and m.level]
+    if not mine:
+        return None
+    ends = [*(reading.words[m.first].start for m in mine[1:]), len(reading.question)]
+    for mention, end in zip(mine, ends, strict=True):
+        after = reading.question[reading.words[mention.last].end : end]
+        if _IS_END.match(after):
+            return column.name, mention.level
+        if said := _IS.match(after):
+            told[mention.level] = said["what"]
+    for one, other in pairwise(reversed(mine)):  # `open and gone were not`: what is said of the last holds of both
+        between = reading.question[reading.words[other.last].end : reading.words[one.first].start]
+        if one.level in told and re.fullmatch(r"['\")\]]*\s*(?:,|and|or|/|&)\s*['\"(\[]*", between):
+            told.setdefault(other.level, told[one.level])
+    waiting = {level for level, what in told.items() if _NOT_ENDED.search(what)}
+    came = [level for level in told if level not in waiting]
+    return (column.name, came[0]) if len(came) == 1 and waiting else None
+
+
+def _clocks(sheet: Sheet, reading: Reading) -> list[str]:
+    """Return the numbers from 0 on that are named behind words of waiting, in the same sentence."""
+    found: list[str] = []
+    for match in _WAITED.finditer(reading.question):
+        stop = re.compile(r"[.?!](?:\s|$)").search(reading.question, match.end())
+        end = stop.start() if stop else len(reading.question)
+        for mention in reading.mentions:
+            column = sheet.column(mention.column)
+            inside = match.end() <= reading.words[mention.first].start < end
+            if column is None or mention.level or not inside or mention.strength < SURE:
+                continue
+            if column.kind in ("integer", "number") and (column.minimum or 0) >= 0 and column.distinct > MOST_ENDS:
+                found.append(column.name)
+    cut = {r.column for r in reading.restrictions}
+    held = {name for name, parts in reading.parts.items() if "adjust" in parts}
+    return [name for name in dict.fromkeys(found) if name not in cut | held]
+
+
+def _followed(sheet: Sheet, clock: str, event: str, level: str) -> Sheet:
+    guess = TypeGuess(type=DataType.SURVIVAL_TABLE, confidence=0.9, read=sheet.profile.types[0].read)
+    ends = {"time": clock, "event": event, "event_value": level}
+    structure = sheet.structure.model_copy(update={"survival": ends})
+    told = (
+        f"{sheet.name}: {clock!r} is the time until {event!r} is {level!r}, as the question says; others are censored."
+    )
+    profile = sheet.profile
+    update = {"types": [guess, *profile.types], "structure": structure, "warnings": [*profile.warnings, told]}
+    return Sheet(profile.model_copy(update=update), sheet.made)

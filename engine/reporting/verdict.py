@@ -1,0 +1,152 @@
+"""Whether a question that can be answered by yes or no is: the direction asked about against the direction found.
+
+A yes or no is said only where three things are certain: the question asks one, the step's own sentence states a clear
+result, and both speak of the same groups in the same direction. Otherwise the sentence stands as its step wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from engine.domain.plan import Span
+
+_UP = (
+    "higher|greater|larger|bigger|longer|heavier|taller|older|thicker|wider|broader|deeper|warmer|hotter|more|increased?|"
+    "rais(?:e|es|ed)|elevat(?:e|es|ed)|ris(?:e|es)|rose|go(?:es)? up|went up|gain"
+)
+_DOWN = (
+    "lower|smaller|shorter|lighter|younger|thinner|narrower|shallower|cooler|colder|less|fewer|decreased?|reduc(?:e|es|ed)|"
+    "lowers|fall|falls|fell|declin(?:e|es|ed)|drop|drops|dropped|go(?:es)? down|went down|shrink|shrinks"
+)
+_WAY = re.compile(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b", re.IGNORECASE)
+_OF_A_NOUN = frozenset({"more", "less", "fewer", "gain"})
+"""What says a direction of a quantity only where that stands right behind it: `fewer seeds`, not `less tolerant`."""
+_ASKS = re.compile(
+    r"(?:(?:^|[.?!;:,(]\s*|\b(?:and|or|but|so|whether|if)\s+)(?:is|are|was|were|do|does|did|has|have)\b(?! not\b|n't))",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(r"\b(?:which|what|how|who|where|when|why|or)\b", re.IGNORECASE)
+"""What makes of a question one that yes does not answer."""
+_WHETHER = re.compile(
+    r"\b(?:differ(?:s|ent|ently|ence|ences)?|affects?|affected|influences?|influenced|associat(?:ed|ion)|related|linked|"
+    r"correlat(?:e|es|ed|ion)|depends?|matters?|an? effect|relationship|link)\b",
+    re.IGNORECASE,
+)
+_CLEAR = re.compile(
+    r"\A[^:;,]*?\b(?:differs?(?! from)|(?:is|are|was|were) (?:[\d.,]+ %? ?)?(?P<way>higher|lower)|"
+    r"(?P<along>rises|falls) as|is associated with)\b"
+)
+"""How a sentence of a step begins that states a clear result; what is not shown is said as such."""
+_THAN = re.compile(
+    r"\s*(?:in|at|with|for) (?P<first>[^:;]*?) (?:than(?: in| at| with| for)?|instead of) (?P<second>[^:;,]*)"
+)
+_UNCLEAR = re.compile(r"\bnot shown\b|\bdescription, not a test\b")
+_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=\S)")
+
+
+class _Group(NamedTuple):
+    column: str
+    level: str
+    at: int
+
+
+def verdict(question: str, understood: Sequence[Span], text: str) -> str:
+    """Return `Yes` or `No`, what a step's sentence says to a question that asks for either, "" where it is not certain.
+
+    Args:
+        question: the question.
+        understood: what its words were taken for.
+        text: the sentence as the step wrote it, its levels as in the data.
+    """
+    found = _CLEAR.match(text)
+    if found is None or _UNCLEAR.search(text):
+        return ""
+    for start, asked in _asked(question):
+        spans = [span for span in understood if start <= span.start < start + len(asked)]
+        answer = _answer(asked, start, spans, text, found)
+        if answer is not None:
+            return "Yes" if answer else "No"
+    return ""
+
+
+def _asked(question: str) -> Iterator[tuple[int, str]]:
+    """Yield the parts of a question that ask for a yes or no, each with where it begins."""
+    at = 0
+    for sentence in _SENTENCE.split(question):
+        start = question.index(sentence, at)
+        at = start + len(sentence)
+        begins = _ASKS.search(sentence)
+        if begins and not _OPEN.search(sentence):
+            yield start + begins.start(), sentence[begins.start() :]
+
+
+def _answer(asked: str, start: int, spans: Sequence[Span], text: str, found: re.Match[str]) -> bool | None:
+    """Return whether what is found is what is asked, None where that cannot be told."""
+    ways = [way for way in _WAY.finditer(asked) if _says_a_way(way, asked, start, spans)]
+    measured = [s for s in spans if s.taken_as == "column" and _names(text[: found.end()], s.value)]
+    if not ways:
+        return True if _WHETHER.search(asked) and not _WAY.search(asked) and (measured or found["along"]) else None
+    if found["along"] and len(ways) == 1 and measured:
+        return (found["along"] == "rises") == bool(ways[0]["up"])
+    if found["way"] is None or len(ways) != 1 or not measured:
+        return None
+    groups = [_Group(*span.value.split(" = ", 1), span.start - start) for span in spans
+              if span.taken_as == "level" and " = " in span.value]  # fmt: skip
+    claim, told = _claim(groups, asked), _told(groups, text[found.end() :])
+    if claim is None or told is None:
+        return None
+    same = _same_way(claim, told)
+    return None if same is None else same == ((found["way"] == "higher") == bool(ways[0]["up"]))
+
+
+def _says_a_way(way: re.Match[str], asked: str, start: int, spans: Iterable[Span]) -> bool:
+    """Say whether a word gives a direction of a quantity: `less tolerant` may be more of what was measured."""
+    if way[0].lower() not in _OF_A_NOUN:
+        return True
+    behind = re.match(r"\s*(?:\w+\s+)?", asked[way.end() :])
+    reach = start + way.end() + (behind.end() if behind else 0)
+    return any(span.taken_as == "column" and start + way.end() <= span.start <= reach for span in spans)
+
+
+def _names(text: str, column: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", text) is not None
+
+
+def _claim(groups: Sequence[_Group], asked: str) -> tuple[str, str] | None:
+    """Return the two groups of a question, the one that would have more or less first; the other is "" where unsaid."""
+    if len({group.column for group in groups}) != 1:
+        return None
+    than = re.search(r"\b(?:than|compared (?:with|to)|versus|vs\.?|relative to|against)\b", asked, re.IGNORECASE)
+    other = next((group for group in groups if than and group.at >= than.end()), None)
+    levels = list(dict.fromkeys(group.level for group in groups if other is None or group.level != other.level))
+    if len(levels) != 1 or (than and other is None):
+        return None
+    return levels[0], other.level if other else ""
+
+
+def _told(groups: Sequence[_Group], rest: str) -> tuple[str, str] | None:
+    """Return the two groups of the sentence behind its verb, `higher in A than in B`; "" for one that is not named."""
+    match = _THAN.match(rest)
+    if match is None:
+        return None
+    named = {group.level for group in groups}
+    first, second = (next((level for level in named if _is_level(match[side], level, groups)), "")
+                     for side in ("first", "second"))  # fmt: skip
+    return (first, second) if (first or second) and first != second else None
+
+
+def _is_level(told: str, level: str, groups: Sequence[_Group]) -> bool:
+    """Say whether what the sentence names is this level, alone or behind its column."""
+    own = told.removesuffix(", others held equal").strip()
+    return own in {level, *(f"{group.column} {level}" for group in groups)}
+
+
+def _same_way(claim: tuple[str, str], told: tuple[str, str]) -> bool | None:
+    """Say whether both name their groups in the same order, None where they are not the same two."""
+    if claim[0] == told[0] and claim[1] in ("", told[1]):
+        return True
+    if claim[0] == told[1] and claim[1] in ("", told[0]):
+        return False
+    return None
