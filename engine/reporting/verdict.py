@@ -27,8 +27,9 @@ _ASKS = re.compile(
     r"(?:(?:^|[.?!;:,(]\s*|\b(?:and|or|but|so|whether|if)\s+)(?:is|are|was|were|do|does|did|has|have)\b(?! not\b|n't))",
     re.IGNORECASE,
 )
-_OPEN = re.compile(r"\b(?:which|what|how|who|where|when|why|or)\b", re.IGNORECASE)
-"""What makes of a question one that yes does not answer."""
+_OPEN = re.compile(r"\b(?:which|what|how|who|where|when|why)\b", re.IGNORECASE)
+"""What makes of a question one that yes does not answer, where it stands before the verb."""
+_EITHER = re.compile(r"\bor\b(?! not\b)", re.IGNORECASE)
 _WHETHER = re.compile(
     r"\b(?:differ(?:s|ent|ently|ence|ences)?|affects?|affected|influences?|influenced|associat(?:ed|ion)|related|linked|"
     r"correlat(?:e|es|ed|ion)|depends?|matters?|an? effect|relationship|link)\b",
@@ -78,7 +79,7 @@ def _asked(question: str) -> Iterator[tuple[int, str]]:
         start = question.index(sentence, at)
         at = start + len(sentence)
         begins = _ASKS.search(sentence)
-        if begins and not _OPEN.search(sentence):
+        if begins and not _OPEN.search(sentence[: begins.start()]) and not _EITHER.search(sentence):
             yield start + begins.start(), sentence[begins.start() :]
 
 
@@ -92,8 +93,8 @@ def _answer(asked: str, start: int, spans: Sequence[Span], text: str, found: re.
         return (found["along"] == "rises") == bool(ways[0]["up"])
     if found["way"] is None or len(ways) != 1 or not measured:
         return None
-    groups = [_Group(*span.value.split(" = ", 1), span.start - start) for span in spans
-              if span.taken_as == "level" and " = " in span.value]  # fmt: skip
+    named = [(span.value.partition(" = "), span.start - start) for span in spans if span.taken_as == "level"]
+    groups = [_Group(column, level, at) for (column, sign, level), at in named if sign]
     claim, told = _claim(groups, asked), _told(groups, text[found.end() :])
     if claim is None or told is None:
         return None

@@ -41,6 +41,7 @@ def requests_in(catalogue: Catalogue, reading: Reading, data: Data) -> list[Requ
         return bool(inside & held) and inside & held == inside & {*named}
 
     found: list[Request] = []
+    reading.requests = _with_what_is_listed(reading)
     single = len(reading.requests) == 1 and len(reading.words) > 1
     for request in [Request(0, len(reading.words) - 1)] if single else reading.requests:
         places = [cut for cut in cuts(reading, request, named) if not any(map(only_told, (cut.left, cut.right)))]
@@ -55,6 +56,31 @@ def requests_in(catalogue: Catalogue, reading: Reading, data: Data) -> list[Requ
     return reading.requests if len(found) == 1 else _with_what_goes_on(found, reading)
 
 
+_LISTS = frozenset("give show list tell print return report name names me us please pls with their its".split())
+
+
+def _with_what_is_listed(reading: Reading) -> list[Request]:
+    """Return the requests, those that only name columns to show together with the one before."""
+    found = reading.requests[:1]
+    for request in reading.requests[1:]:
+        if _names_what_to_list(request, reading):
+            found[-1] = Request(found[-1].first, request.last)
+        else:
+            found.append(request)
+    return found
+
+
+def _names_what_to_list(request: Request, reading: Reading) -> bool:
+    """Say whether a request only names columns to show of the rows asked for before: `Which ...? Give me cow and farm`."""
+    if not re.search(r"\b(?:which|who|whose)\b", reading.question[: reading.words[request.first].start], re.IGNORECASE):
+        return False
+    inside = {*range(request.first, request.last + 1)}
+    named = [m for m in reading.mentions if m.first in inside]
+    rest = inside - {at for m in named for at in range(m.first, m.last + 1)}
+    verbs = [reading.words[at].text for at in rest if reading.words[at].text not in STOP]
+    return bool(named) and not any(m.level for m in named) and bool(verbs) and {*verbs} <= _LISTS
+
+
 _OF_THAT = re.compile(
     r"\W*(?:and\W+)?what\s+(?:share|percentage|percent|proportion|fraction|%)\s+(?:is|are|would be)\s+(?:that|this|those|it)\b|"
     r"\W*(?:and\W+|also\W+|if so\W+)*(?:how\s+(?:big|large|strong|sure|certain|significant|reliable|relevant)|"
@@ -65,7 +91,7 @@ _OF_THAT = re.compile(
 """`and how big is the effect`: more of what was asked, of no columns of its own."""
 _GOES_ON = re.compile(
     r"\W*(?:and\W+|also\W+|if so\W+)*(?:(?:is|are|was|were|do|does|did)\s+(?:it|this|that|they|these|those)\b|(?P<which>which\s+(?:ones?|of\s+(?:them|these|those))\b|"
-    r"(?:by\s+)?how\s+(?:many|much)\s+(?:times|fold|percent|%|more|less)\b|(?:by\s+)?how\s+(?:many|much)(?:\s+\w+)?\W*$))",
+    r"(?:by\s+)?how\s+(?:many|much)\s+(?:times|fold|percent|%|more|less)\b|(?:by\s+)?how\s+(?:many|much)(?:\s+\w+)?\W*$|how\s+many\s+(?:that|this|it|they)\s+(?:is|are|makes?)\b))",
     re.IGNORECASE,
 )
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from engine.data.structure.rows import look
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, Repeated, RoleGuess, TypeGuess
-from engine.planning.formulas.changed import change_asked
+from engine.planning.formulas.changed import GAIN, GROWS, change_asked, gain_asked
 from engine.planning.formulas.formula import propose
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.grammar import HOLDS
@@ -124,7 +124,7 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     trial = replace(reading, used={})
     formula, _ = propose(trial, data)
     if formula is None:
-        formula = change_asked(trial, data)
+        formula = gain_asked(trial, data) or change_asked(trial, data)
     if formula is None or not trial.used:
         return None
     name, expression = formula
@@ -142,16 +142,25 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
         return None  # from one occasion to another, of different measurements
     if "/" in expression and set(used) & {*sheet.structure.times, *sheet.structure.doses}:
         return None  # `OD over hours` is a curve
-    if name not in trial.question and len(expression) < MOST:
+    of_course = f" {GAIN}" in name
+    if name not in trial.question and len(expression) < MOST and not of_course:
         name = expression.replace("`", "")
+    parts = [c for w in sheet.structure.wide if of_course and {*used} <= {*w.columns} for c in w.columns] or used
     column = ColumnProfile(name=name, kind="number", scale="number", distinct=MANY)
     made = Made(name, expression, "The question is about a measure that is computed first.")
     shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
     data = data.seen(sheet, shown)
     mention = ColumnMention(name, "", min(trial.used), max(trial.used), 1.0)
     apart = [m for m in reading.mentions if m.last < mention.first or m.first > mention.last]
-    rest = [m for m in apart if m.column not in used or _held(m, reading)]
-    return reread(reading, [*rest, mention], data), data
+    rest = [m for m in apart if m.column not in parts or _held(m, reading)]
+    return reread(reading, [*rest, *_compared(reading, name, of_course=of_course), mention], data), data
+
+
+def _compared(reading: Reading, name: str, *, of_course: bool) -> list[ColumnMention]:
+    """Return where a gain that is told is compared in other words: `do they grow faster`."""
+    said = GROWS.search(reading.question) if of_course else None
+    at = [n for n, word in enumerate(reading.words) if said and said.start() <= word.start < said.start("way")]
+    return [ColumnMention(name, "", at[0], at[-1], 1.0)] if at else []
 
 
 _WHICH_FIRST = re.compile(

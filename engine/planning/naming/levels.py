@@ -218,7 +218,7 @@ def _sets_apart(window: Sequence[Token]) -> bool:
     return any(word.text in ("vs", "versus", "against", "than") for word in window[1:-1])
 
 
-_NOT_YES = frozenset("number positive positives negative negatives".split())
+_NOT_YES = frozenset("number numbers count counts positive positives negative negatives".split())
 """Words that are no yes or no of whatever column has letters for these."""
 
 

@@ -99,11 +99,21 @@ def _beside_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterat
             yield _made(coded, match, "<=" if _DOWN.match(said) else ">=", match["n"])
     for match in re.finditer(rf"{_WITH}(?P<w>{CUT_WORDS})\s+{_NUMBER}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):  # fmt: skip
         yield _made(coded, match, COMPARED[match["w"].lower()], match["n"])
+    yield from _on_an_occasion(coded)
     for match in re.finditer(rf"{_WITH}{_NUMBER}{THEN}\s+(?:(?!<)\w+\s+){{0,1}}{column}", text, re.IGNORECASE):
         yield _made(coded, match, "<=" if match["down"] else ">=", match["n"])
     for match in re.finditer(rf"{column}\s+(?:of\s+)?{_NUMBER}\s*(?:to|-|–)\s*{_OTHER}{UNIT}", text, re.IGNORECASE):
         if re.search(r"old|of age|years", match[0]) or coded.words[coded.inside(match["c"])[0].first].text == "aged":
             yield _made(coded, match, "between", match["n"], match["m"])
+
+
+def _on_an_occasion(coded: Coded) -> Iterator[Restriction]:
+    """Yield cuts of which the column follows with its occasion: `have a count above 200 (x1000) on day 21`."""
+    form = (
+        rf"{_WITH}(?:an?\s+)?(?:(?!<)\w+\s+){{1,2}}(?P<w>{CUT_WORDS})\s+{_NUMBER}\s*(?:\([^()]*\)\s*)?(?:on|at)\s+(?P<c><c\d+>)"
+    )
+    for match in re.finditer(form, coded.numbers, re.IGNORECASE):
+        yield _made(coded, match, COMPARED[match["w"].lower()], match["n"])
 
 
 def _before_column(coded: Coded) -> Iterator[Restriction]:

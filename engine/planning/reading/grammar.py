@@ -128,8 +128,8 @@ def only_counted_for(coded: Coded, numbered: Iterable[str]) -> set[str]:
     return found
 
 
-_PER = re.compile(r"\b(?:per|\d+|two|three|four|five|six|eight|ten|several)\s+$", re.IGNORECASE)
-_OF_EACH = re.compile(r"\s+(?:of (?:each|every)|per|inside|within|in (?:each|every))\b", re.IGNORECASE)
+_PER = re.compile(r"\b(?:per|\d+|two|three|four|five|six|eight|ten|several|multiple|many)\s+$", re.IGNORECASE)
+_OF_EACH = re.compile(r"\s*/|\s+(?:(?:of|from|in|on) (?:each|every|one|a|the same)|per|inside|within)\b", re.IGNORECASE)
 
 
 def shares_of(coded: Coded) -> list[tuple[ColumnMention, list[ColumnMention]]]:

@@ -85,7 +85,12 @@ def is_id(column: ColumnProfile) -> bool:
 def numbers_things(column: ColumnProfile) -> bool:
     """Say whether a column numbers what was observed (`ward` 1 to 6, `plot_no`): whom the rows are about."""
     things = {part.removesuffix("s") for part in name_parts(column.name)} & THINGS
-    return is_id(column) or (column.scale == "code" and bool(things))
+    numbered = column.scale == "code" or (column.levels and all(map(_LABELLED.fullmatch, column.levels)))
+    return is_id(column) or (bool(numbered) and bool(things))
+
+
+_LABELLED = re.compile(r"[A-Za-z]{0,2}[ _.-]?\d{1,4}")
+"""`c1`, `r 2`"""
 
 
 THINGS = frozenset(
