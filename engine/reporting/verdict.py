@@ -23,6 +23,12 @@ _DOWN = (
 _WAY = re.compile(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b", re.IGNORECASE)
 _OF_A_NOUN = frozenset({"more", "less", "fewer", "gain"})
 """What says a direction of a quantity only where that stands right behind it: `fewer seeds`, not `less tolerant`."""
+_OTHER_WAYS = re.compile(
+    r"\b(?:fast|slow|quick|strong|weak|health|poor|easi|hard|dark|bright|sick|fitt|mild|earli|lat|soon|saf|clos|near|tight|steep|flatt)"
+    r"(?:i?er)\b|\b(?:better|worse)\b",
+    re.IGNORECASE,
+)
+"""What may be more or less of what was measured: a faster animal has the shorter latency."""
 _ASKS = re.compile(
     r"(?:(?:^|[.?!;:,(]\s*|\b(?:and|or|but|so|whether|if)\s+)(?:is|are|was|were|do|does|did|has|have)\b(?! not\b|n't))",
     re.IGNORECASE,
@@ -87,10 +93,13 @@ def _answer(asked: str, start: int, spans: Sequence[Span], text: str, found: re.
     """Return whether what is found is what is asked, None where that cannot be told."""
     ways = [way for way in _WAY.finditer(asked) if _says_a_way(way, asked, start, spans)]
     measured = [s for s in spans if s.taken_as == "column" and _names(text[: found.end()], s.value)]
+    if _OTHER_WAYS.search(asked):
+        return None
     if not ways:
         return True if _WHETHER.search(asked) and not _WAY.search(asked) and (measured or found["along"]) else None
-    if found["along"] and len(ways) == 1 and measured:
-        return (found["along"] == "rises") == bool(ways[0]["up"])
+    if found["along"] and len(ways) in (1, 2) and measured:  # `do bigger nuclei have more foci`
+        together = bool(ways[0]["up"]) == bool(ways[-1]["up"]) if len(ways) > 1 else bool(ways[0]["up"])
+        return (found["along"] == "rises") == together
     if found["way"] is None or len(ways) != 1 or not measured:
         return None
     named = [(span.value.partition(" = "), span.start - start) for span in spans if span.taken_as == "level"]

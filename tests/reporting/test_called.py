@@ -6,7 +6,7 @@ import pytest
 
 from engine.domain.plan import Span
 from engine.domain.profile import ColumnProfile, Profile, Structure, WideMeasure
-from engine.reporting.called import as_called
+from engine.reporting.called import alone, as_called
 
 
 def column(name: str, scale: str = "number", label: str = "") -> ColumnProfile:
@@ -75,3 +75,29 @@ def test_occasions_of_one_measurement_are_told_by_what_tells_them_apart():
     assert (
         told(text, columns, wide=wide) == "KCCQ is higher at 12wk than at 0 in the same subjects: mean 56 against 50."
     )
+
+
+def test_an_occasion_is_told_as_the_question_says_it():
+    labels = ["bl", "3m", "6m"]
+    wide = [WideMeasure(name="hba 1 c", columns=[f"hba1c_{x}" for x in labels], labels=labels, ordered=True)]
+    text = "Adjusted mean hba1c_6m is lower in drug than in usual care."
+    columns = [column(f"hba1c_{x}") for x in labels]
+    asked = "Is HbA1c at 6 months lower on the drug?"
+    assert told(text, columns, question=asked, wide=wide) == text.replace("hba1c_6m", "HbA1c at 6 months (hba1c_6m)")
+    assert "hba1c at 6m (hba1c_6m)" in told(text, columns, question="is it lower", wide=wide)
+    text = "hba1c is lower in hba1c_6m than in hba1c_bl: 1 against 2."
+    asked = "did HbA1c fall within 6 months?"
+    assert told(text, columns, question=asked, wide=wide) == "hba1c is lower at 6 months than at baseline: 1 against 2."
+
+
+def test_a_unit_in_a_legend_is_no_name():
+    assert told("BMI is higher.", [column("BMI", label="kg/m2")]) == "BMI is higher."
+    assert told("MDS is higher.", [column("MDS", label="diet score 0-9")]) == "Diet score 0-9 (MDS) is higher."
+
+
+def test_a_group_whose_words_are_known_needs_no_column_that_says_nothing():
+    known = {"arm": {"1": "study drug", "2": "usual care"}, "smoker": {"1": "current"}, "trt": {"1": "yes", "0": "no"}}
+    text = "Lower in arm study drug (1) than in arm usual care (2; n = 9)."
+    assert alone(text, known) == "Lower in study drug (1) than in usual care (2; n = 9)."
+    text = "Higher in smoker current (1) and with trt yes (1)."  # these words say nothing alone
+    assert alone(text, known) == text

@@ -68,7 +68,9 @@ _GAIN = re.compile(
 )
 _IN_GRAMS = re.compile(r"\b(?:in\s+)?(?:g|gr|grams?)\s*(?:/|per)\s*(?:d|day)\b|\bin\s+g(?:rams?)?\b", re.IGNORECASE)
 _UNIT_SAID = re.compile(r"\s*\(?(?:in\s+)?k?(?:g|grams?)\s*(?:/|per)\s*(?:d|day|week)\)?", re.IGNORECASE)
-GROWS = re.compile(r"\b(?:grow|gain|develop)\w*\s+(?P<way>faster|better|quicker|more|slower|worse|less)\b", re.IGNORECASE)
+GROWS = re.compile(
+    r"\b(?:grow|gain|develop)\w*\s+(?P<way>faster|better|quicker|more|slower|worse|less)\b", re.IGNORECASE
+)
 """Beside a gain that is told, such words compare it."""
 GAIN = "gain"
 """What the column is called; all occasions of its course are parts of it."""

@@ -110,7 +110,8 @@ def _beside_column(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterat
 def _on_an_occasion(coded: Coded) -> Iterator[Restriction]:
     """Yield cuts of which the column follows with its occasion: `have a count above 200 (x1000) on day 21`."""
     form = (
-        rf"{_WITH}(?:an?\s+)?(?:(?!<)\w+\s+){{1,2}}(?P<w>{CUT_WORDS})\s+{_NUMBER}\s*(?:\([^()]*\)\s*)?(?:on|at)\s+(?P<c><c\d+>)"
+        rf"{_WITH}(?:an?\s+)?(?:(?!<)\w+\s+){{1,2}}(?P<w>{CUT_WORDS})\s+{_NUMBER}\s*"
+        r"(?:\(\s*|(?:\([^()]*\)\s*)?(?:on|at)\s+)(?P<c><c\d+>)"
     )
     for match in re.finditer(form, coded.numbers, re.IGNORECASE):
         yield _made(coded, match, COMPARED[match["w"].lower()], match["n"])

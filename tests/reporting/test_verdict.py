@@ -1,0 +1,97 @@
+"""A yes or no is said where question and finding speak of the same groups in the same direction, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.domain.plan import Span
+from engine.domain.report import Answer
+from engine.reporting.verdict import verdict
+
+FOUND = "Adjusted mean seeds is lower in snr3 than in Col-0: 43.7 against 51.9, difference 8.17 (95 % CI 4.34 to 12.0), p = 5.6e-4."
+RISES = "foci rises as area rises: pearson r = 0.37 (95 % CI 0.19 to 0.53), n = 99, p = 1.6e-4."
+
+
+def spans(question: str, **told: str) -> list[Span]:
+    """Return what words were taken for: `snr3="line = snr3"` is a level, `seeds="seeds"` a column."""
+    found = []
+    for words, value in told.items():
+        text = words.replace("_", " ")
+        at = question.find(text)
+        if at >= 0:
+            found.append(
+                Span(
+                    text=text,
+                    start=at,
+                    end=at + len(text),
+                    taken_as="level" if " = " in value else "column",
+                    value=value,
+                )
+            )
+    return found
+
+
+def said(question: str, text: str = FOUND) -> str:
+    told = {
+        "snr3": "line = snr3",
+        "Col-0": "line = Col-0",
+        "seeds": "seeds",
+        "foci": "foci",
+        "area": "area",
+        "line": "line",
+    }
+    return verdict(question, spans(question, **told), text)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Does snr3 make less seeds than Col-0?", "Yes"),
+        ("does snr3 have fewer seeds", "Yes"),
+        ("Are there fewer seeds in snr3 than in Col-0? plants are the replicates", "Yes"),
+        ("Does Col-0 make fewer seeds than snr3?", "No"),
+        ("is the number of seeds higher in Col-0 than in snr3?", "Yes"),
+        ("is the number of seeds higher in snr3?", "No"),
+        ("Sheet pods: do the seeds differ between the line snr3 and Col-0?", "Yes"),
+        ("which line makes fewer seeds, snr3 or Col-0?", ""),
+        ("how many fewer seeds does snr3 make than Col-0?", ""),
+        ("is it snr3 or Col-0 that makes fewer seeds", ""),
+        ("does snr3 germinate less than Col-0", ""),  # not what was measured
+        ("is snr3 less fertile than Col-0 (seeds)?", ""),  # less of one thing may be more of another
+        ("does snr3 make fewer seeds than the others?", ""),  # not these two
+        ("compare the seeds of snr3 and Col-0", ""),
+    ],
+)
+def test_yes_and_no_follow_groups_and_direction(question, answer):
+    assert said(question) == answer
+
+
+def test_a_finding_that_is_not_clear_says_neither():
+    unclear = "Mean seeds is not shown to differ between snr3 and Col-0: 43.7 against 44.9, p = 0.5."
+    assert said("Does snr3 make less seeds than Col-0?", unclear) == ""
+    partly = "seeds differs by block (p = 0.01); not shown to change with line (p = 0.6)."
+    assert said("do the seeds differ between the line?", partly) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Is there a relationship between foci and area? How strong", "Yes"),
+        ("do the foci increase with area?", "Yes"),
+        ("do the foci decrease with area?", "No"),
+        ("do bigger nuclei (area) have more foci?", "Yes"),
+        ("do bigger nuclei (area) have fewer foci?", "No"),
+        ("are bigger nuclei (area) slower (foci)?", ""),  # a direction of what was measured that nobody knows
+    ],
+)
+def test_a_relation_is_confirmed_by_its_sign(question, answer):
+    assert said(question, RISES) == answer
+
+
+def test_the_answer_goes_on_behind_its_verdict_and_stands_alone_for_another_question():
+    answer = Answer(
+        text="foci rises as area rises.", node="n1", finding="f", rows="tx C", led_by="For tx C: ", verdict="Yes"
+    )
+    assert answer.said == "Yes, for tx C: foci rises as area rises."
+    assert answer.told == "For tx C: foci rises as area rises."
+    assert Answer(text="the share is lower.", node="n1", finding="f", verdict="No").said == "No: the share is lower."
