@@ -110,6 +110,7 @@ def alone(text: str, known: Meanings) -> str:
     `in arm study drug (1) than in arm usual care (2)` is `in study drug (1) than in usual care (2)`.
     """
     for name, told in known.items():
+        text = _by_letters(text, name, told) if name.isupper() and name.isalpha() else text
         if not {*name_parts(name)} <= _SAYS_NOTHING:
             continue
         for level, words in told.items():
@@ -120,6 +121,16 @@ def alone(text: str, known: Meanings) -> str:
 
 
 _BARE = frozenset("yes no".split())
+
+
+def _by_letters(text: str, name: str, told: Mapping[str, str]) -> str:
+    """Return a sentence with an illness that is called by its letters as one has it: `with CKD`, `without CKD`."""
+    for level, words in told.items():
+        way = {"yes": "with", "no": "without"}.get(words)
+        own = rf"\b(?:in|with) {re.escape(name)} {words} \({re.escape(level)}(?:; ([^()]*))?\)"
+        if way:
+            text = re.sub(own, lambda m, way=way: f"{way} {name}" + (f" ({m[1]})" if m[1] else ""), text)
+    return text
 
 
 def _called(column: ColumnProfile, understood: Iterable[Span], question: str) -> str:
@@ -134,7 +145,7 @@ def _called(column: ColumnProfile, understood: Iterable[Span], question: str) ->
         if span.taken_as != "column" or span.value != column.name or span.strength < _SURE or _COMPARES.search(before):
             continue
         if _says_more(span.text, column.name) and not re.search(r"\d|(?:er|est)\b", span.text):
-            return span.text.lower()
+            return span.text if re.search(r"[A-Z]", span.text[1:]) else span.text.lower()
     return ""
 
 

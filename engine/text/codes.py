@@ -153,9 +153,10 @@ _NO_STATE = frozenset(
 
 
 def _of_state(column: ColumnProfile) -> dict[str, str]:
-    """Return yes and no for 1 and 0 of a column whose name is that of a state and no abbreviation."""
+    """Return yes and no for 1 and 0 of a column whose name is that of a state, in letters alone or as a word."""
     parts = name_parts(column.name)
-    called = any(len(part) > _LONGEST_CODE - 1 for part in parts) and not _NO_STATE & set(parts)
+    short = column.name.isupper() and column.name.isalpha()  # `CKD`, an illness by its letters
+    called = (short or any(len(part) > _LONGEST_CODE - 1 for part in parts)) and not _NO_STATE & set(parts)
     return {"0": "no", "1": "yes"} if called and set(column.levels) == {"0", "1"} else {}
 
 

@@ -100,7 +100,10 @@ def count_qc(counts, samples, *, outlier_mads: float = 3.0):
     findings = [
         {
             "text": f"{len(table)} samples and {len(counts):,} features; library sizes run from {size.min():,} to "
-            f"{size.max():,} reads (median {np.median(size):,.0f}), {int(low.sum())} of them called shallow; "
+            f"{size.max():,} reads (median {np.median(size):,.0f}): lowest {counts.columns[size.argmin()]}, "
+            f"{100 * size.min() / max(np.median(size), 1):.0f} % of the median, "
+            f"highest {counts.columns[size.argmax()]}; "
+            f"{int(low.sum())} of them called shallow; "
             f"{int((values.sum(axis=1) > 0).sum()):,} features have a read in at least one sample.",
             "values": [
                 {"name": "n_samples", "value": len(table), "unit": "samples"},

@@ -317,7 +317,7 @@ def doses_overview(curves, doses, said, level):
     if flat:
         names = [f"{called_level(c['curve'], said['group'])} ({format_p(c['p_value'])})" for c in flat]
         told.append(f"cannot be read for {in_a_row(names)}, where no effect of {said['dose']} is shown")
-    text = f"The {said['term']}{level:g} of {said['what']} along {said['dose']}{unit} {'; it '.join(told)}."
+    text = f"The {said['term']}{level:g} of {said['dose']} for {said['what']}{unit} {'; it '.join(told)}."
     values = [{"name": f"dose {name}", "value": float(row["dose"]), "low": float(row["lower_95"]),
                "high": float(row["upper_95"])} for name, row in shown]  # fmt: skip
     values += finding_values(ratio=ratio)

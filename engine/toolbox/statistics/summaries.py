@@ -119,24 +119,22 @@ def unreadable_numbers(table, columns):
 
 
 def describe_levels(rows, group_by):
-    """Return the finding on one number in all groups, the highest mean first; none of several numbers."""
-    numbers = [row for row in rows if row["type"] == "number"]
-    if len({row["column"] for row in numbers}) != 1 or not 2 <= len(numbers) <= 8:
+    """Return the finding on one to three numbers in all groups, of each the highest mean first; none of more."""
+    told, values = [], []
+    for name in dict.fromkeys(row["column"] for row in rows if row["type"] == "number"):
+        order = sorted((row for row in rows if row["column"] == name), key=lambda row: -row["mean"])
+        if not 2 <= len(order) <= 8:
+            return []
+        told.append(f"mean {name} is " + in_a_row(
+            [f"{format_number(row['mean'])} (SD {format_number(row['sd'])}, n = {row['n']}) in "
+             f"{called_level(row[group_by], group_by)}" for row in order]))  # fmt: skip
+        for row in order:
+            of = f"{name} {row[group_by]}" if len(told) > 1 else row[group_by]
+            values += finding_values(**{f"mean {of}": row["mean"], f"sd {of}": row["sd"], f"n {of}": row["n"]})
+    if not 1 <= len(told) <= 3:
         return []
-    order = sorted(numbers, key=lambda row: -row["mean"])
-    parts = [
-        f"{format_number(row['mean'], 4)} (SD {format_number(row['sd'])}, n = {row['n']}) in {group_by} {row[group_by]}"
-        for row in order
-    ]
-    values = [
-        value
-        for row in order
-        for value in finding_values(
-            **{f"mean {row[group_by]}": row["mean"], f"sd {row[group_by]}": row["sd"], f"n {row[group_by]}": row["n"]}
-        )
-    ]
-    text = f"Mean {order[0]['column']} is {', '.join(parts[:-1])} and {parts[-1]}."
-    return [{"text": text, "values": values, "output": "summary"}]
+    text = "; ".join(told)
+    return [{"text": f"{text[0].upper()}{text[1:]}.", "values": values, "output": "summary"}]
 
 
 def shares_of_levels(table, rows):

@@ -276,7 +276,8 @@ def kaplan_meier(
     wanted, notes = asked_moments(at, at_unit, at_times, time, time_unit)
     warnings += notes
     own = at_unit.removesuffix("s") if at == 1 else at_unit
-    said = {wanted[0]: f"{at:g} {own} ({wanted[0]:g}{unit})"} if at is not None and at_unit else {}
+    other = at is not None and at_unit not in ("", time_unit)
+    said = {wanted[0]: f"{at:g} {own} ({wanted[0]:g}{unit})"} if other else {}
     survival_at, notes = survival_points(curves, data["time"], labels, wanted, start, unit)
     warnings += notes
     findings = (
