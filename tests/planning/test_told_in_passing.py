@@ -201,3 +201,16 @@ def test_no_growth_is_a_level_and_count_is_no_no(tmp_path):
         "is the share cured different between imm5 and imm3? leave out the cases that had no growth on day 0",
     )
     assert not any(node.tool == "derive_column" for node in plan.nodes)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "did the knock-outs hold their rheobase better than the wild types",  # one of two is named, by its letters nobody
+        "is rheobase_pA lower in the mutants than in WT? several cells per mouse",
+    ],
+)
+def test_those_that_others_are_compared_with_are_not_the_only_ones(files, question):
+    plan = _plan(files, "cells", question)
+    assert not any("'WT'" in str(node.params.get("condition", "")) for node in plan.nodes)
+    assert "geno" in str(_answering(plan)[0].params)

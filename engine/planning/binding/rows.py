@@ -56,6 +56,8 @@ def _named_levels(bound: Bound, reading: Reading) -> None:
         if not mentions:
             continue
         levels = tuple(reading.ranges.get(name, dict.fromkeys(m.level for m in mentions)))
+        if any(c.column == name and c.explicit and not {*c.levels} <= {*levels} for c in reading.contrasts):
+            continue  # those that others are compared with are not the only ones
         numeric = column.kind in ("integer", "number") and name in bound.of_role("predictors")
         partial = 1 < len(levels) < len(column.levels) and (
             numeric

@@ -7,7 +7,7 @@ brackets: `effect of <c0> on <c1>`, `only <l2>`, `<c3> older than 60`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import ColumnMention
@@ -192,6 +192,33 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
     for parts in found.values():
         if measured and "over" in parts:
             parts.discard("outcome")  # `does length over the weeks differ`
+    return found
+
+
+_THAN = re.compile(
+    r"\bthan\s+(?:(?:in|for|with|at|on|among|of|did|do|was|were|is|are)\s+)?(?:(?:the|those|our|all|other|untreated)\s+)*$",
+    re.IGNORECASE,
+)
+
+
+def than_the_other(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[Contrast]:
+    """Return what stands alone behind `than` against the other of two levels: `hold their milk better than the controls`.
+
+    Rows that others are compared with are never the only ones that are meant.
+    """
+    found: list[Contrast] = []
+    for mention in coded.mentions:
+        column = columns.get(mention.column)
+        levels = list(column.levels) if column is not None else []
+        alone = {m.level for m in coded.mentions if m.column == mention.column and m.level} == {mention.level}
+        if (
+            mention.level
+            and len(levels) == 2
+            and alone
+            and _THAN.search(coded.question[: coded.words[mention.first].start])
+        ):
+            other = next(level for level in levels if level != mention.level)
+            found.append(Contrast(mention.column, (other, mention.level), explicit=True))
     return found
 
 

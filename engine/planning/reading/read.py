@@ -41,6 +41,7 @@ from engine.planning.reading.grammar import (
     ranges,
     shares_compared,
     shares_of,
+    than_the_other,
 )
 from engine.planning.reading.leaving_out import WITH_AND, talked_of
 from engine.planning.reading.masking import masked
@@ -249,6 +250,11 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
     against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
     reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]
+    beyond = than_the_other(coded, by_name)
+    reading.contrasts += [c for c in beyond if all(c.column != other.column for other in reading.contrasts)]
+    kept = [
+        r for r in kept if not any(r.column == c.column and r.op == "in" and r.values == c.levels[1:] for c in beyond)
+    ]
     _odds_of_cases(reading, by_name)
     differs = different_in(question, words, mentions, reading.parts, by_name)
     more = more_in(question, words, mentions) | differs
