@@ -86,7 +86,10 @@ def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
     )
 
 
-_ARTICLE = re.compile(r"\A(?:The|A|An|No|None|Of|In|Half|Each|There|All|Both)(?= )")
+_ARTICLE = re.compile(
+    r"\A(?:The|A|An|No|None|Of|In|Half|Each|There|All|Both|Adjusted|Mean|Median|Daily|Weekly|Monthly|Survival|Time)"
+    "(?= )"
+)
 
 
 def behind(lead: str, text: str) -> str:

@@ -46,6 +46,10 @@ _CLEAR = re.compile(
     r"(?P<along>rises|falls) as|is associated with)\b"
 )
 """How a sentence of a step begins that states a clear result; what is not shown is said as such."""
+_CHANCES = re.compile(r"\A(?:The )?(?:hazard|odds|rate)s?\b", re.IGNORECASE)
+_OF_CHANCES = re.compile(r"\b(?:hazards?|odds|risks?|likel\w+|rates?|numbers?|counts?)\b", re.IGNORECASE)
+"""A hazard that is lower is a longer time: only who asks of chances is answered by them."""
+_PER = re.compile(r"\s+per\b")
 _THAN = re.compile(
     r"\s*(?:in|at|with|for) (?P<first>[^:;]*?) (?:than(?: in| at| with| for)?|instead of) (?P<second>[^:;,]*)"
 )
@@ -68,7 +72,7 @@ def verdict(question: str, understood: Sequence[Span], text: str) -> str:
         text: the sentence as the step wrote it, its levels as in the data.
     """
     found = _CLEAR.match(text)
-    if found is None or _UNCLEAR.search(text):
+    if found is None or _UNCLEAR.search(text) or (_CHANCES.match(text) and not _OF_CHANCES.search(question)):
         return ""
     for start, asked in _asked(question):
         spans = [span for span in understood if start <= span.start < start + len(asked)]
@@ -97,9 +101,12 @@ def _answer(asked: str, start: int, spans: Sequence[Span], text: str, found: re.
         return None
     if not ways:
         return True if _WHETHER.search(asked) and not _WAY.search(asked) and (measured or found["along"]) else None
-    if found["along"] and len(ways) in (1, 2) and measured:  # `do bigger nuclei have more foci`
+    rises = found["along"] or (
+        _PER.match(text, found.end()) and {"higher": "rises", "lower": "falls"}.get(found["way"])
+    )
+    if rises and len(ways) in (1, 2) and measured:  # `do bigger nuclei have more foci`
         together = bool(ways[0]["up"]) == bool(ways[-1]["up"]) if len(ways) > 1 else bool(ways[0]["up"])
-        return (found["along"] == "rises") == together
+        return (rises == "rises") == together
     if found["way"] is None or len(ways) != 1 or not measured:
         return None
     named = [(span.value.partition(" = "), span.start - start) for span in spans if span.taken_as == "level"]

@@ -95,3 +95,13 @@ def test_the_answer_goes_on_behind_its_verdict_and_stands_alone_for_another_ques
     assert answer.said == "Yes, for tx C: foci rises as area rises."
     assert answer.told == "For tx C: foci rises as area rises."
     assert Answer(text="the share is lower.", node="n1", finding="f", verdict="No").said == "No: the share is lower."
+
+
+PER = "foci is 1.30 higher per um2 of area, others held equal (95 % CI 0.7 to 1.9), p = 2e-5."
+HAZARD = "The hazard of foci was 28 % lower per um2 of area: hazard ratio 0.72 (95 % interval 0.6 to 0.8), p = 1e-5."
+
+
+def test_an_effect_per_unit_is_a_relation_and_a_hazard_answers_only_who_asks_of_it():
+    assert said("do bigger nuclei (area) have more foci?", PER) == "Yes"
+    assert said("do the foci decrease with area?", PER) == "No"
+    assert said("do bigger nuclei (area) take longer to get foci?", HAZARD) == ""
