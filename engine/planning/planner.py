@@ -74,6 +74,7 @@ from engine.planning.making.joined import (
     seen_made,
     spans,
 )
+from engine.planning.making.levels_left import without_levels_out
 from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
@@ -322,7 +323,16 @@ class Planner:
         mark_declared(reading, data)
         without_pooled(reading, data)
         reading.chosen = chosen
-        for seen in (with_relative, with_courses, with_rates, with_sides, with_first_end, with_merged, with_first_rows):
+        for seen in (
+            without_levels_out,
+            with_relative,
+            with_courses,
+            with_rates,
+            with_sides,
+            with_first_end,
+            with_merged,
+            with_first_rows,
+        ):
             reading, data = seen(reading, data) or (reading, data)
         return reading, data, profiles
 

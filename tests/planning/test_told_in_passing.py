@@ -214,3 +214,25 @@ def test_those_that_others_are_compared_with_are_not_the_only_ones(files, questi
     plan = _plan(files, "cells", question)
     assert not any("'WT'" in str(node.params.get("condition", "")) for node in plan.nodes)
     assert "geno" in str(_answering(plan)[0].params)
+
+
+def test_two_states_are_left_once_a_third_is_left_out(tmp_path):
+    n = 120
+    table = pd.DataFrame({
+        "case": range(n), "pathogen": DRAW.choice(["CNS", "no growth", "E. coli"], n), "tx": DRAW.choice(["imm3", "imm5"], n),
+        "cure_d21": DRAW.choice(["y", "n", "lost"], n, p=[0.5, 0.4, 0.1]), "SCC_d0": DRAW.integers(200, 900, n), "SCC_d21": DRAW.integers(20, 900, n),
+    })  # fmt: skip
+    table.to_csv(tmp_path / "cases.csv", index=False)
+    files = {"cases": profile_files([tmp_path / "cases.csv"])}
+    question = ("Does the 5-day treatment give more cures at day 21 than the 3-day one? Leave out the cases that had no growth on day 0 "
+                "and the ones we lost. I need the cure rate per group")  # fmt: skip
+    plan = _plan(files, "cases", question)
+    (node,) = _answering(plan)
+    assert (node.tool, node.params["outcome"] if "outcome" in node.params else node.params["event"]) == (
+        "proportion_test",
+        "cure_d21",
+    )
+    assert any(
+        node.params.get("condition") == "`pathogen` not in ['no growth'] and `cure_d21` not in ['lost']"
+        for node in plan.nodes
+    )

@@ -6,7 +6,7 @@ What only sounds so leaves out nothing: `not excluded`, `should Graz be excluded
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
 from engine.domain.profile import ColumnProfile
@@ -15,6 +15,7 @@ from engine.planning.naming.phrases import NO_ROWS, Phrase, names_rows, phrases,
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.cuts import in_brackets
 from engine.planning.reading.reading import Reading, Restriction
+from engine.text.tokens import Token
 
 LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
 SHORT = (
@@ -116,15 +117,26 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
 
 def _alone(coded: Coded) -> Iterator[list[ColumnMention]]:
     """Yield the levels that all of a phrase names: `(no sulphur)`, `forget the copper ones`, `sulphur not counted`, `not the blanks`."""
-    words = coded.words
     for phrase in phrases(coded.question):
-        first, last = next(pieces(coded.question, phrase), (phrase.first, phrase.last))
-        inside = [m for m in coded.mentions if first <= words[m.first].start < last]
-        covered = {words[at].start for m in inside for at in range(m.first, m.last + 1)}
-        said = [w for w in words_in(coded.question[first:last], first) if says_something(w) and w.start not in covered]
-        levels = [m for m in inside if m.level]
-        if not (phrase.keeps or phrase.plain or said) and len({m.column for m in levels}) == 1:
+        own = [*pieces(coded.question, phrase)] or [(phrase.first, phrase.last)]
+        if not (phrase.keeps or phrase.plain) and (levels := _only_named(coded, *own[0])):
             yield levels
+        for first, last in own[1:] if not phrase.keeps else ():  # `the lame ones and those we lost`
+            if _THOSE.match(coded.question, first) and (levels := _only_named(coded, first, last)):
+                yield levels
+
+
+_THOSE = re.compile(r"\s*(?:the\s+ones|those|ones)\b", re.IGNORECASE)
+
+
+def _only_named(coded: Coded, first: int, last: int) -> list[ColumnMention]:
+    """Return the levels of one column that stand between two characters and nothing else that says something; else none."""
+    words = coded.words
+    inside = [m for m in coded.mentions if first <= words[m.first].start < last]
+    covered = {words[at].start for m in inside for at in range(m.first, m.last + 1)}
+    said = [w for w in words_in(coded.question[first:last], first) if says_something(w) and w.start not in covered]
+    levels = [m for m in inside if m.level]
+    return levels if not said and len({m.column for m in levels}) == 1 else []
 
 
 def talked_of(coded: Coded, gone: Sequence[ColumnMention]) -> list[ColumnMention]:
@@ -263,3 +275,15 @@ def _told_apart(coded: Coded, match: re.Match[str], columns: Mapping[str, Column
         if others and (again or levels <= others | {own[column]}):
             return True
     return False
+
+
+def phrases_of_levels(
+    question: str, mentions: Sequence[ColumnMention], words: Sequence[Token], gone: Collection[str]
+) -> list[tuple[int, int]]:
+    """Return from where to where phrases stand that leave out levels of some columns: what else they name only helps to say so."""
+    found: list[tuple[int, int]] = []
+    for phrase in phrases(question):
+        inside = [m for m in mentions if phrase.first <= words[m.first].start < phrase.last]
+        if not phrase.keeps and any(m.level and m.column in gone for m in inside):
+            found.append((phrase.first, phrase.last))
+    return found
