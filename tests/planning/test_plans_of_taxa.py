@@ -75,6 +75,8 @@ def answer(planner, question, files):
          {"group": "diet", "unit": "cage", "treated": "fibre", "control": "standard", "alpha": 0.1}),
         ("What are the three most abundant genera of each diet, and in how many mice is Akkermansia number one?",
          "community_composition", {"group": "diet", "most": 3, "of_interest": ["Akkermansia"]}),
+        ("which bacteria go up with fibre? (cage!!)", "differential_abundance",
+         {"group": "diet", "unit": "cage", "treated": "fibre", "direction": "up"}),
         ("top 4 genera by diet", "community_composition", {"group": "diet", "most": 4}),
         ("Do the gut communities differ between the diets, PERMANOVA with cages", "permanova", {"group": "diet", "unit": "cage"}),
         ("PCoA of the mice on Bray-Curtis, coloured by diet", "ordination", {"group": "diet", "metric": "bray_curtis"}),
