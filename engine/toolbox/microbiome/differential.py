@@ -150,13 +150,15 @@ def ratios_figure(table, significant, first, second, noun):
     shows={
         "differences": [
             "taxon",
-            "mean_percent_1",
-            "mean_percent_2",
             "log2_ratio",
-            "lower_95",
-            "upper_95",
             "p_value",
             "p_adj",
+            "lower_95",
+            "upper_95",
+            "group_1",
+            "mean_percent_1",
+            "group_2",
+            "mean_percent_2",
         ]
     },
     seconds=4,
@@ -221,6 +223,7 @@ def differential_abundance(
     n_found = int(table.loc[significant, "taxon"].nunique())
     by = f"{result['test']} on centred log ratios; {counted_units(result, unit)}"
     level = f"at a false discovery rate of {100 * alpha:g} %"
+    told_ratios = []
     if several:
         named = [called_level(one, group) for one in levels]
         text = f"{n_found} of {len(tested)} tested {noun} differ between {in_a_row(named)} {level}"
@@ -234,18 +237,17 @@ def differential_abundance(
                 f"{taxon} (highest with {called_level(high, group)}, lowest with {called_level(low, group)})"
             )
         text += f": {', '.join(told_taxa)}" if told_taxa else ""
-        up = down = None
     else:
         first, second = (called_level(one, group) for one in levels)
         sides = {
             "higher": table[significant & (table["log2_ratio"] > 0)],
             "lower": table[significant & (table["log2_ratio"] < 0)],
         }
-        up, down = (len(rows) for rows in sides.values())
         text = f"{n_found} of {len(tested)} tested {noun} differ between {first} and {second} {level}"
         shown = {"up": ["higher"], "down": ["lower"]}.get(direction, ["higher", "lower"])
         for word in shown:
             rows = sides[word].sort_values("log2_ratio", ascending=word == "lower")
+            told_ratios += [(row.taxon, row.log2_ratio) for row in rows.head(8).itertuples()]
             names = [f"{row.taxon} ({row.log2_ratio:+.1f})" for row in rows.head(8).itertuples()]
             more = f" and {len(rows) - 8} more" if len(rows) > 8 else ""
             text += f"; {word} with {first}: {', '.join(names)}{more}" if names else ""
@@ -253,7 +255,8 @@ def differential_abundance(
     if not n_found:
         best = table.iloc[0]
         text += f"; the clearest is {best['taxon']} (adjusted {format_p(float(best['p_adj']))})"
-    values = finding_values(n_significant=n_found, n_tested=len(tested), n_up=up, n_down=down, alpha=alpha)
+    values = finding_values(n_significant=n_found, n_tested=len(tested), alpha=alpha)
+    values += [{"name": f"log2_ratio {taxon}", "value": float(ratio)} for taxon, ratio in told_ratios]
     findings = [{"text": f"{text} ({by}).", "values": values, "output": "differences"}]
     wanted, lost = taxa_named(tested, of_interest)
     if lost:
