@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from engine.domain.datatypes import DataType
+from engine.domain.datatypes import MATRICES
 from engine.domain.profile import ColumnProfile, Profile, Structure, TypeGuess
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.tables.sheets import is_id
@@ -26,7 +26,6 @@ MEASURED = frozenset({"number", "count"})
 """Scales of which the range is told: their values are no names of groups but what was measured in single rows."""
 FEW = 6
 """So many names of samples are listed, and remarks of a column that is empty else."""
-MATRICES = frozenset({DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX})
 MOST_FEATURES = 60
 """So many names of what a matrix measures are listed, where they are neither genes nor numbers with a letter."""
 MOST_FORMS = 3

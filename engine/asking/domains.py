@@ -15,6 +15,7 @@ _CLEAR = 0.2
 """The share of the wording's probability from which on a field of biology is a hint."""
 _DOMAIN_TYPES = {
     DataType.COUNT_MATRIX: "transcriptomics",
+    DataType.ABUNDANCE_TABLE: "microbiome",
     DataType.GENE_SET_LIBRARY: "functional genomics",
     DataType.ANNDATA: "single-cell",
     DataType.SURVIVAL_TABLE: "clinical",

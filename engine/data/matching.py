@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from engine.data.schema import plain
 from engine.data.source import plural, some
-from engine.domain.datatypes import DataType
+from engine.domain.datatypes import MATRICES, DataType
 from engine.domain.profile import Profile
 from engine.text.names import without_common_ends
 
@@ -117,7 +117,7 @@ def _match_cut(column: str | None, wanted: Sequence[str], offered: Sequence[str]
 def cross_check(profiles: Sequence[Profile]) -> list[str]:
     """Return what does not fit between files, one sentence per problem."""
     warnings = _same_content(profiles)
-    matrices = [p for p in profiles if p.best and p.best.type in (DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX)]
+    matrices = [p for p in profiles if p.best and p.best.type in MATRICES]
     sheets = [
         p for p in profiles
         if p not in matrices and p.best and (p.best.type is DataType.SAMPLE_SHEET or p.serves_as(DataType.SAMPLE_SHEET))

@@ -61,3 +61,7 @@ class DataType(StrEnum):
 
 _DECLARED: dict[str, DataType] = {}
 """Types beside the members, by name: an enumeration admits no member once it is made."""
+
+
+MATRICES = (DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX, DataType.ABUNDANCE_TABLE)
+"""What is measured in samples, one a column, which a list of samples may describe; raw counts first."""

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any, Literal
 
 from engine.domain.base import Value
-from engine.domain.datatypes import DataType
+from engine.domain.datatypes import MATRICES, DataType
 from engine.domain.encoding.hashing import sha256_value
 
 ColumnKind = Literal["integer", "number", "category", "boolean", "text", "identifier", "date"]
@@ -157,9 +157,6 @@ class TypeGuess(Value):
     """Options of the reader of its kind (`engine/data/kinds/`): separator, encoding, decimal, index column..."""
 
 
-_MATRICES = frozenset({DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX})
-
-
 class Profile(Value):
     """A file, looked at: the whole that the planner knows of the user's data."""
 
@@ -205,7 +202,7 @@ class Profile(Value):
 
     def warnings_as(self, used: Collection[DataType]) -> list[str]:
         """Return the warnings that hold where the file is read as these types: library sizes are of a matrix only."""
-        of_matrix: list[str] = self.details.get("of_matrix", []) if not _MATRICES & {*used} else []
+        of_matrix: list[str] = self.details.get("of_matrix", []) if not {*MATRICES} & {*used} else []
         return [warning for warning in self.warnings if warning not in of_matrix]
 
     @property

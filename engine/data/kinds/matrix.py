@@ -10,6 +10,7 @@ from engine.data.columns.column import is_numeric
 from engine.data.columns.genes import GeneIds, date_warnings, describe, id_warnings, identify, is_gene_header
 from engine.data.columns.nature import Nature, judge_values, missing_warnings, sample_warnings
 from engine.data.columns.quantities import Block, block_of, gene_column, marked_rows, of_a_search
+from engine.data.columns.taxa import are_taxa, is_lineage_header, is_taxa_header, short_name
 from engine.data.found import TableFound
 from engine.data.kind import Kind
 from engine.data.kinds.results import result_columns
@@ -95,6 +96,9 @@ def find_matrix(table: TableFound, frame: Frame) -> list[str] | None:
     if across.kind is not None and down.kind is None and len(values) >= (3 if across.kind == "ensembl" else 15):
         table.genes = across
         return _fill_in(table, frame, id_column, row_ids, values, block, transpose=True, trust=0.9)
+    if id_column is not None and _of_taxa(frame, id_column, row_ids, values):
+        table.genes = GeneIds(None)
+        return _fill_in(table, frame, id_column, row_ids, values, block, transpose=False, trust=0.9, taxa=True)
     trust = _trust(frame, id_column, row_ids, values, down, table.source.rows)
     if id_column is None or trust == 0:
         return None
@@ -105,7 +109,8 @@ def find_matrix(table: TableFound, frame: Frame) -> list[str] | None:
 def _id_column(frame: Frame, numeric: list[str]) -> str | None:
     """Return the column with the row names: the first text column that (nearly) differs in every row."""
     first = frame.columns[0]
-    if first in numeric and is_gene_header(str(first)) and frame[first].nunique() > 0.95 * len(frame):
+    names_rows = is_gene_header(str(first)) or is_taxa_header(str(first))
+    if first in numeric and names_rows and frame[first].nunique() > 0.95 * len(frame):
         return first
     texts = [c for c in frame.columns[:6] if c not in numeric and frame[c].dtype.kind == "O"]
     # Ensembl ids beside symbols: the ids, which are unique, name the rows.
@@ -173,6 +178,14 @@ def _trust(
     return 0.75 if rows >= 100 and len(values) >= 3 else 0.55 if rows >= 20 and len(values) >= 3 else 0.0
 
 
+def _of_taxa(frame: Frame, id_column: str, row_ids: list[str], values: list[str]) -> bool:
+    """Say whether rows are taxa and the value columns samples, of which every one holds counts or shares."""
+    if len(values) < 3 or len(row_ids) < 3 or len({*row_ids}) < 0.5 * len(row_ids):
+        return False
+    samples = sample_like(values) or _alike(frame, values)
+    return samples and are_taxa(row_ids, id_column) and not bool((frame[values] < 0).any(axis=None))
+
+
 def _of_subjects(frame: Frame, id_column: str, values: list[str]) -> bool:
     """Say whether rows are subjects rather than features: their name says so, or several columns put them in groups."""
     rest = [c for c in frame.columns if c != id_column and c not in values and frame[c].dtype.kind == "O"]
@@ -196,7 +209,7 @@ def _alike(frame: Frame, values: list[str]) -> bool:
 
 def _fill_in(
     table: TableFound, frame: Frame, id_column: str | None, row_ids: list[str], values: list[str], block: Block | None,
-    *, transpose: bool, trust: float,
+    *, transpose: bool, trust: float, taxa: bool = False,
 ) -> list[str]:  # fmt: skip
     import numpy as np
 
@@ -204,6 +217,7 @@ def _fill_in(
     kept = {*values, id_column}
     dropped = [str(c) for c in frame.columns if c not in kept]
     options = _read_options(table, frame, id_column, dropped, block, transpose=transpose)
+    lineage = [column for column in dropped if taxa and is_lineage_header(column)]
     if "marked" in options:
         counts, out = marked_rows(frame)
         frame, rows = frame[~out], rows - int(out.sum())
@@ -226,6 +240,19 @@ def _fill_in(
     if np.isnan(array).any():
         trust = min(trust, 0.75)
     table.types, what, warnings = _types(name, nature, trust, options, part)
+    if taxa:
+        kept = [column for column in options.get("drop", []) if column not in lineage]
+        own = {k: v for k, v in options.items() if k not in ("drop", "symbols", "marked")} | (
+            {"drop": kept} if kept else {}
+        )
+        as_taxa = TypeGuess(
+            type=DataType.ABUNDANCE_TABLE, confidence=trust, read=own | ({"lineage": lineage} if lineage else {})
+        )
+        table.types = [as_taxa, *(guess.model_copy(update={"confidence": 0.4}) for guess in table.types)]
+        whole = nature.kind in ("counts", "unclear", "estimated", "binary")
+        what, warnings = "counts" if whole else "relative abundances", []
+    elif nature.kind == "counts" and not (genes.kind or genes.feature_like or transpose):  # nothing says of what
+        table.types.append(TypeGuess(type=DataType.ABUNDANCE_TABLE, confidence=0.3, read=options))
     warnings += sample_warnings(name, array, samples, nature, whole=transpose or not part)
     table.details["of_matrix"] = warnings  # who reads it as a table is told of no libraries
     table.warnings += [*missing_warnings(name, array, part), *warnings]
@@ -235,7 +262,7 @@ def _fill_in(
     if transpose and id_column is None:
         table.warnings.append(f"{name} has no column that names its rows; the samples are numbered from 0.")
     n_features, n_samples = (len(features), rows) if transpose else (rows, len(samples))
-    noun = "genes" if genes.kind else "features"
+    noun = "taxa" if taxa else "genes" if genes.kind else "features"
     note = describe(genes)
     about = "about " if part else ""
     many = ("", about) if transpose else (about.capitalize(), "")
@@ -248,8 +275,9 @@ def _fill_in(
     if nature.kind in ("counts", "estimated", "unclear") and not transpose and not part:
         sums = np.nansum(array, axis=0)
         table.details["library_sizes"] = {s: float(v) for s, v in zip(samples[:5000], sums, strict=False)}
-    table.sample_ids, table.feature_ids = [str(s) for s in samples[:5000]], features[:200]
-    return dropped
+    table.sample_ids = [str(s) for s in samples[:5000]]
+    table.feature_ids = [short_name(name) for name in features[:200]] if taxa else features[:200]
+    return [column for column in dropped if column not in lineage]  # a lineage describes no sample
 
 
 def _read_options(

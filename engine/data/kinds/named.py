@@ -5,6 +5,5 @@ from __future__ import annotations
 from engine.data.kind import Kind
 from engine.domain.datatypes import DataType
 
-ABUNDANCE_TABLE = Kind(type=DataType.ABUNDANCE_TABLE, aliases=("biom", "abundance", "otu table"))
 GENOTYPE_TABLE = Kind(type=DataType.GENOTYPE_TABLE, aliases=("plink", "genotypes", "ped"))
 GRAPH = Kind(type=DataType.GRAPH, aliases=("graphml", "sif", "network"))

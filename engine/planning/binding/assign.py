@@ -303,7 +303,8 @@ class Assignment:
         subjects = {item.subject for item in self.sheet.structure.repeated}
         if (param.role == "predictors" and self._is_of_a_cause(name)) or self._runs_along(param, name):
             return True  # coverslips of one genotype each cannot stand beside it
-        if param.role == "group" and name in subjects and column and (column.distinct > FEW or self._is_unit(name)):
+        many = column is not None and column.distinct > FEW
+        if param.role == "group" and name in subjects and (many or self._is_unit(name) or self._keeps_together()):
             return True  # whose rows belong together is no group to compare
         explains = self._explains(param)
         if explains and reading.parts.get(name) == {"cause"} and name not in self.kept:
@@ -315,6 +316,10 @@ class Assignment:
         if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained
         return self._is_whom(param, name)
+
+    def _keeps_together(self) -> bool:
+        """Say whether the step has a part for what rows belong together by."""
+        return any(p.role == "cluster" for p in self.params)
 
     def _is_unit(self, name: str) -> bool:
         """Say whether the words make of a column what rows are of, and nothing else."""

@@ -23,7 +23,7 @@ from engine.planning.binding.rows import cut_param, cut_said, from_then_on, rows
 from engine.planning.binding.slots import slot_of
 from engine.planning.reading.reading import Reading
 from engine.planning.reading.settings import settings_said
-from engine.planning.tables.samples import sample_sheet
+from engine.planning.tables.samples import as_list, sample_sheet
 from engine.planning.tables.sheets import Data, numbers_things
 
 
@@ -54,6 +54,8 @@ def bind(
                 if port.type in TABULAR
                 else able[0]
             )
+            if port.type is DataType.SAMPLE_SHEET:
+                bound.sheets[port.name] = as_list(bound.sheets[port.name])
     reading = from_then_on(bound, reading)
     _columns(bound, reading, given, needs)
     given = {key: value for key, value in given.items() if spec.param(key)}

@@ -432,6 +432,17 @@ def intensities_given(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def taxa_given(bound: Bound, reading: Reading) -> bool:
+    """The rows or columns of a file are known to be taxa; of a matrix of counts that names nothing known it only may be."""
+    known = [guess for sheet in bound.sheets.values() if (guess := sheet.serves(DataType.ABUNDANCE_TABLE))]
+    return any(guess.confidence >= _KNOWN for guess in known)
+
+
+_KNOWN = 0.5
+"""From this confidence on a type is what a file looks like, and not only what it could be."""
+
+
+@_named
 def odds_asked(bound: Bound, reading: Reading) -> bool:
     """The question asks for odds or their ratio, which is an `OR` in capitals beside what it is of."""
     return _ODDS.search(reading.question) is not None

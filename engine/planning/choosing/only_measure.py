@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from engine.domain.datatypes import MATRICES
 from engine.planning.choosing.coverage import amount_of, named_things, unexplained
 from engine.planning.formulas.sides import SHARE
 from engine.planning.naming.mention import SURE, ColumnMention
@@ -24,6 +25,8 @@ def with_only_measure(reading: Reading, data: Data) -> Reading | None:
     """
     if (of_total := _share_of_total(reading, data)) is not None:
         return of_total
+    if any(sheet.profile.best and sheet.profile.best.type in MATRICES for sheet in data.sheets):
+        return None  # what is measured of the samples stands in the matrix
     names = [name for sheet in data.sheets for name in _measures(sheet)]
     if len(names) != 1 or any(_measured(data, m) for m in reading.mentions):
         return None

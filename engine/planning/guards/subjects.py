@@ -12,7 +12,9 @@ from engine.errors import PlanError
 from engine.planning.binding.conditions import repetition, rows_left
 from engine.planning.guards.case import Case, guard
 from engine.planning.guards.values import as_level
-from engine.planning.tables.sheets import is_group
+from engine.planning.naming.mention import SURE
+from engine.planning.tables.sheets import THINGS, is_group
+from engine.text.names import name_parts
 
 
 @guard
@@ -24,6 +26,35 @@ def clustered_rows(case: Case) -> None:
         return
     case.bound.params[param.name] = found.subject
     case.bound.reasons.append(f"Rows of one {found.subject!r} belong together, so the errors are clustered by it.")
+
+
+@guard
+def named_unit(case: Case) -> None:
+    """Let rows of one block, batch or site that the question names belong together, where the step has a part for that.
+
+    Each of them holds rows of several groups, so that the profile does not take it for a subject: `within blocks`.
+    """
+    sheet, bound = case.bound.sheet, case.bound
+    param = next((p for p in bound.spec.params if p.kind == "column" and p.role == "cluster"), None)
+    if param is None or sheet is None or bound.params.get(param.name):
+        return
+    for name in case.reading.named():
+        column = sheet.column(name)
+        if column is None or name in bound.columns() or case.reading.strength(name) < SURE or not is_group(column):
+            continue
+        parts = {part.removesuffix("s") for part in name_parts(name)}
+        shared = column.role("batch") >= _BATCH or bool(parts & (THINGS | _BLOCKS)) or case.reading.is_a(name, "adjust")
+        if shared and column.distinct >= _FEWEST and 2 * column.distinct <= (sheet.profile.rows or 0):
+            bound.params[param.name] = name
+            bound.unused[:] = [one for one in bound.unused if one != name]
+            bound.reasons.append(f"The question names {name!r}: rows of one {name!r} belong together.")
+            return
+
+
+_BLOCKS = frozenset(
+    "block batch site farm field plate run lane centre center hospital village stream lake wood".split()
+)
+_BATCH, _FEWEST = 0.5, 3
 
 
 @guard

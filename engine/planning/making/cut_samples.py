@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.data.columns.column import profile_column
 from engine.data.matching import match_samples
 from engine.data.structure.rows import look
-from engine.domain.datatypes import DataType
+from engine.domain.datatypes import MATRICES, DataType
 from engine.domain.profile import TypeGuess
 from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
@@ -70,7 +70,8 @@ def samples_first(bound: Bound, rows: str, data: Data, registry: ToolRegistry) -
     sheet = bound.sheets.get(port.name) if port is not None else None
     profile = matrix_of(data)
     matrix = next((s for s in data.sheets if s.profile is profile), None)
-    if sheet is None or matrix is None or sheet.step or sample_sheet(data) is not sheet:
+    both = sheet is not None and sheet.profile.path == (profile.path if profile else "")  # one file is list and matrix
+    if sheet is None or matrix is None or sheet.step or not (both or sample_sheet(data) is sheet):
         return None
     for row in bound.rows:
         if sheet.column(row.column) is None:
@@ -81,7 +82,11 @@ def samples_first(bound: Bound, rows: str, data: Data, registry: ToolRegistry) -
             )
     used = {*bound.columns(), *(row.column for row in bound.rows)}
     made = tuple(m for m in sheet.made if m.column in used)
-    guess = next(g for g in matrix.profile.types if g.type in (DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX))
+    able = [g for g in matrix.profile.types if g.type in MATRICES]
+    # What may be read in several ways is cut in the one that the step takes; others are made of the surest.
+    taken = {p.type for p in bound.spec.inputs}
+    plain = [g for g in able if g.type is not DataType.ABUNDANCE_TABLE or g.type in taken]
+    guess = next(iter(plain or able))
     keeper = next((t for t in registry if {p.type for p in t.inputs} == {guess.type, DataType.TABLE}
                    and {o.type for o in t.outputs} == {guess.type, DataType.SAMPLE_SHEET}), None)  # fmt: skip
     name = samples_column(data, sheet)
@@ -121,16 +126,19 @@ def cut(samples: Samples, bound: Bound, data: Data, builder: StepBuilder) -> Dat
         "sample_ids": [*frame[name].dropna()],
         "details": {**sheet.profile.details, "ids": {}},
     })  # fmt: skip
-    of_matrix = samples.matrix.profile.model_copy(
-        update={"sample_ids": [s for s in samples.matrix.profile.sample_ids if s in names]}
-    )
+    kept_ids = [s for s in samples.matrix.profile.sample_ids if s in names]
+    of_matrix = samples.matrix.profile.model_copy(update={"sample_ids": kept_ids})
+    apart = all(own is not sheet for own in data.sheets)  # the list stands in the file that is the matrix
+    if apart:
+        own_types = [g for g in of_matrix.types if g.type is matrix.type]
+        of_matrix = of_matrix.model_copy(update={"types": own_types, "column_profiles": []})
     new = {
         id(sheet): Sheet(list_of, step=made[DataType.SAMPLE_SHEET], rows=frame),
         id(samples.matrix): replace(samples.matrix, profile=of_matrix, step=made[matrix.type]),
     }
     bound.sheets = {port: new.get(id(own), own) for port, own in bound.sheets.items()}
     bound.wired = {port: new.get(id(own), own) for port, own in bound.wired.items()}
-    return Data([new.get(id(own), own) for own in data.sheets])
+    return Data([*(new.get(id(own), own) for own in data.sheets), *([new[id(sheet)]] if apart else [])])
 
 
 def _cut_down(samples: Samples) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.data.catalogue import read_data
 from engine.data.matching import match_samples
 from engine.data.structure.rows import look
-from engine.domain.datatypes import DataType
+from engine.domain.datatypes import MATRICES, DataType
 from engine.domain.profile import TypeGuess
 from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
@@ -104,5 +104,5 @@ def _list_of_samples(data: Data) -> Sheet | None:
 
 
 def _values(matrix: Sheet) -> pd.DataFrame:
-    guess = next(g for g in matrix.profile.types if g.type in (DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX))
+    guess = next(g for g in matrix.profile.types if g.type in MATRICES)
     return read_data(matrix.profile.path, guess.type, **guess.read)

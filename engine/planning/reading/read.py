@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming import numbers
 from engine.planning.naming.coding import codings
@@ -402,9 +403,20 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
     return cover(of_neighbours(beside_own(list(unique.values())), words))
 
 
+def _known_features(data: Data) -> frozenset[str]:
+    """Return what the rows of matrices are called; taxa also in small letters, which no other name is told from by them."""
+    known = {name for sheet in data.sheets for name in sheet.profile.feature_ids}
+    taxa = [s.profile for s in data.sheets if s.profile.best and s.profile.best.type is DataType.ABUNDANCE_TABLE]
+    return frozenset(known | {name.lower() for profile in taxa for name in profile.feature_ids if len(name) > _SHORT})
+
+
+_SHORT = 4
+"""Names of so many letters may be words."""
+
+
 def _not_genes(mentions: list[ColumnMention], question: str, words: list[Token], data: Data) -> list[ColumnMention]:
     """Leave out matches of what names the rows of the data: the word gene, and weak ones of genes as written there."""
-    known = frozenset(name for sheet in data.sheets for name in sheet.profile.feature_ids)
+    known = _known_features(data)
     spans = [match.span() for match in re.finditer(r"[\w.-]*\w", question) if match.group(0) in known]
 
     def is_gene(m: ColumnMention) -> bool:
@@ -422,7 +434,7 @@ def _genes(question: str, data: Data, mentions: list[ColumnMention], words: list
     genomic = any(sheet.profile.feature_kind or sheet.profile.feature_ids for sheet in data.sheets)
     if not genomic:
         return []
-    known = frozenset(name for sheet in data.sheets for name in sheet.profile.feature_ids)
+    known = _known_features(data)
     exclude = {word for sheet in data.sheets for word in (sheet.name.lower().split(".")[0],)}
     exclude |= {column.name.lower() for column in data.columns()}
     exclude |= {level.lower() for column in data.columns() for level in column.levels}

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.data.matching import match_samples, same_samples
-from engine.domain.datatypes import DataType
+from engine.domain.datatypes import MATRICES, DataType
 from engine.domain.profile import Profile, TypeGuess
 from engine.errors import PlanError
 from engine.planning.tables.sheets import Data, Sheet, usable
 
-_MATRICES = (DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX)
 _SHEETS = {DataType.SAMPLE_SHEET, DataType.TABLE, DataType.SURVIVAL_TABLE}
 
 
 def matrix_of(data: Data) -> Profile | None:
     """Return the file that is the matrix, raw counts first."""
-    for kind in _MATRICES:
+    for kind in MATRICES:
         for sheet in data.serving(kind):
             guess = sheet.serves(kind)
             if guess is not None and guess.type == kind:
@@ -81,6 +82,18 @@ def sample_sheet(data: Data) -> Sheet | None:
         message = f"No sample of {matrix.name} is in {best.name}: the matrix has {ours}..., the sheet has {theirs}..."
         raise PlanError(message, advice="Make the sample names the same in both files.")
     return best
+
+
+def as_list(sheet: Sheet) -> Sheet:
+    """Return a table as the list of samples that it also is: without the columns that it holds as a matrix of these."""
+    matrix = next((g for g in usable(sheet.profile) if g.type in MATRICES and g.read.get("transpose")), None)
+    if matrix is None:
+        return sheet
+    beside = {*matrix.read.get("drop", ()), matrix.read.get("index_col")}
+    columns = [column for column in sheet.columns if column.name in beside]
+    if len(columns) == len(sheet.columns):
+        return sheet
+    return replace(sheet, profile=sheet.profile.model_copy(update={"column_profiles": columns}))
 
 
 def index_of(data: Data, sheet: Sheet) -> TypeGuess:

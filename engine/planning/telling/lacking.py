@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.data.catalogue import KINDS
-from engine.domain.datatypes import DataType
+from engine.domain.datatypes import MATRICES, DataType
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
 from engine.errors import PlanError
@@ -29,7 +29,6 @@ def why_not(profile: Profile) -> str:
     """Return one sentence on what a file is, or why it is nothing usable."""
     if not profile.types or profile.best is None:
         return profile.warnings[0] if profile.warnings else f"{profile.name} cannot be read."
-    matrix = {DataType.COUNT_MATRIX, DataType.EXPRESSION_MATRIX}
-    if profile.best.type in matrix and profile.warnings:
+    if profile.best.type in MATRICES and profile.warnings:
         return profile.warnings[0]
     return profile.summary.rstrip(".") + "."

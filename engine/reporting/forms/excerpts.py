@@ -19,7 +19,7 @@ from engine.toolbox.large_tables import scan
 FIRST_ROWS = 20
 MATRIX_ROWS = 8
 MOST_COLUMNS = 24
-MATRICES = frozenset({"count_matrix", "expression_matrix"})
+MATRICES = frozenset({"count_matrix", "expression_matrix", "abundance_table"})
 
 
 @dataclass(slots=True)
