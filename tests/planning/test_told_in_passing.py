@@ -227,11 +227,9 @@ def test_two_states_are_left_once_a_third_is_left_out(tmp_path):
     question = ("Does the 5-day treatment give more cures at day 21 than the 3-day one? Leave out the cases that had no growth on day 0 "
                 "and the ones we lost. I need the cure rate per group")  # fmt: skip
     plan = _plan(files, "cases", question)
-    (node,) = _answering(plan)
-    assert (node.tool, node.params["outcome"] if "outcome" in node.params else node.params["event"]) == (
-        "proportion_test",
-        "cure_d21",
-    )
+    nodes = _answering(plan)
+    assert {node.tool for node in nodes} & {"proportion_test", "contingency_table"}, [node.tool for node in nodes]
+    assert all("cure_d21" in node.params.values() and "SCC" not in str(node.params) for node in nodes)
     assert any(
         node.params.get("condition") == "`pathogen` not in ['no growth'] and `cure_d21` not in ['lost']"
         for node in plan.nodes

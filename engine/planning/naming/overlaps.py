@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.columns import column_mentions
@@ -10,6 +11,7 @@ from engine.planning.naming.levels import level_mentions
 from engine.planning.naming.mention import LIKELY, SURE, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
 from engine.text.names import name_parts
+from engine.text.times import timed
 from engine.text.tokens import Token, tokens
 
 
@@ -85,3 +87,17 @@ def cover(mentions: Sequence[ColumnMention]) -> list[ColumnMention]:
         ends.append(mention.last)
         best.append(max(best[-1], taken, key=lambda item: item[0]))
     return sorted(best[-1][1], key=lambda m: m.first)
+
+
+def at_its_own_time(mentions: list[ColumnMention], words: Sequence[Token]) -> list[ColumnMention]:
+    """Return the mentions without a time that only says which moment a column before it is of: `cures at day 21` of `cure_d21`."""
+    gone: set[int] = set()
+    for one in (m for m in mentions if not m.level):
+        parts = name_parts(one.column)
+        own = {timed(pair) for pair in pairwise(parts)} - {""}
+        for at, other in enumerate(mentions):
+            between = [word.text for word in words[one.last + 1 : other.first]]
+            said = timed([word.text for word in words[other.first : other.last + 1]])
+            if not other.level and other.column != one.column and between in (["at"], ["on"], ["after"]) and said in own:
+                gone.add(at)
+    return [m for at, m in enumerate(mentions) if at not in gone]

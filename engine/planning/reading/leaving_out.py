@@ -20,7 +20,7 @@ from engine.text.tokens import Token
 LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
 SHORT = (
     r"(?:\s+(?:(?:the|all|any|those|these|our|my)\s+)*<c\d+>(?=\s+(?:with|who|whose|where|having|that|which)\b))?"  # the patients with
-    r"(?:\s+(?!<)[\w'-]+){0,3}?\s*(?:<c\d+>\s*(?:(?:==?|is|are|was|equals)\s*)?)?(?:(?:no|nr|number)\.?\s*)?(?:(?:from|in|of|with|at|on|(?:who|that|which) (?:are|were|is))\s+)?"
+    r"(?:\s+(?!<)[\w'-]+){0,3}?\s*(?:<c\d+>\s*(?:(?:==?|is|are|was|equals)\s*)?)?(?:(?:no|nr|number)\.?\s*)?(?:(?:from|in|of|with|at|on|(?:who|that|which) (?:are|were|is|was|ha[dsv]e?|got))\s+)?"
     r"(?:the\s+)?"
 )
 _DROP = (

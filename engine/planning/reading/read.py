@@ -29,7 +29,7 @@ from engine.planning.naming.hints import (
 from engine.planning.naming.levels import beginnings, level_mentions
 from engine.planning.naming.mention import SURE_NAME, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
-from engine.planning.naming.overlaps import beside_own, cover, of_neighbours
+from engine.planning.naming.overlaps import at_its_own_time, beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level, groups_meant
@@ -385,6 +385,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every += states
         every += undosed(every, words, sheet.columns)
         every = of_one_measure(without_ends_told(every, words, question, sheet.structure), sheet.structure)
+        every = at_its_own_time(every, words)
         terms = [*inside, *whole_terms(every, words)]
         every = [m for m in every if not any(part_of_term(m, *term) for term in terms)]
         every = [m for m in every if not any(only_sounds(m, words[a : b + 1], a) for a, b in inside)]
