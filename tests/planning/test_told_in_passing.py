@@ -225,7 +225,7 @@ def test_two_states_are_left_once_a_third_is_left_out(tmp_path):
     table.to_csv(tmp_path / "cases.csv", index=False)
     files = {"cases": profile_files([tmp_path / "cases.csv"])}
     question = ("Does the 5-day treatment give more cures at day 21 than the 3-day one? Leave out the cases that had no growth on day 0 "
-                "and the ones we lost. I need the cure rate per group")  # fmt: skip
+                "and the ones we lost.")  # fmt: skip
     plan = _plan(files, "cases", question)
     nodes = _answering(plan)
     assert {node.tool for node in nodes} & {"proportion_test", "contingency_table"}, [node.tool for node in nodes]
