@@ -76,6 +76,7 @@ from engine.planning.making.joined import (
 )
 from engine.planning.making.levels_left import without_levels_out
 from engine.planning.making.plates import plate_of, unfolded
+from engine.planning.making.said_same import with_same_said
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
 from engine.planning.reading.declared import (
@@ -314,6 +315,9 @@ class Planner:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
         if (told := with_zeros_said(reading, data)) is not data:
+            data, profiles = told, [told.again(profile) for profile in profiles]
+            reading = self._catalogue.read(question, data)
+        if (told := with_same_said(reading, data)) is not data:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
         if (told := with_ends_told(reading, data)) is not data:

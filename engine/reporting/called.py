@@ -45,7 +45,8 @@ def as_called(
             labels = [_occasion(label, question) for label in measure.labels]
             text = _at_occasions(text, measure.model_copy(update={"name": called, "labels": labels}))
             for name, label in zip(measure.columns, labels, strict=True):
-                text = _beside(text, name, f"{called} at {label}") if name in given else text
+                cut = any(one.startswith((f"{name} cut at ", f"{name}: ")) for one in given)
+                text = _beside(text, name, f"{called} at {label}") if cut or name in given else text
         told = given - {name for measure in occasions for name in measure.columns}
         for column in profile.column_profiles:
             words = _called(column, understood, question) if column.name in told else ""
@@ -76,8 +77,13 @@ def _occasion(label: str, question: str) -> str:
         return "baseline"
     number = re.fullmatch(r"(?:([a-z])\w*?[ _.-]?)?(\d+)[ _.-]?([a-z])?[a-z]*", label, re.IGNORECASE)
     unit = _SPAN.get((number[1] or number[3] or "").lower()) if number else None
-    said = unit and re.search(rf"\b{unit[0]}(?:{unit[1:-1]}s?)?\b", re.sub(r"\d", " ", question), re.IGNORECASE)
-    if not (number and unit and said):
+    if not (number and unit):
+        return label
+    word = rf"{unit[0]}(?:{unit[1:-1]}s?)?\b"  # said of this number: 2 m of water are no 2 months
+    others = r"(?:\s*(?:,|and|or|to|&|/)\s*\d+)*"
+    of_it = rf"\b0*{number[2]}{others}[ -]*{word}|\b{word}s?\s*(?:\d+\s*(?:,|and|or|to|&)\s*)*0*{number[2]}\b"
+    said = re.search(of_it, question, re.IGNORECASE)
+    if said is None or said[0].lower().endswith(f"{number[2]}{unit[0]}"):
         return label
     return f"{number[2]} {unit}" if number[3] else f"{unit[:-1]} {number[2]}"
 

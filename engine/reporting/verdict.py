@@ -30,7 +30,8 @@ _OTHER_WAYS = re.compile(
 )
 """What may be more or less of what was measured: a faster animal has the shorter latency."""
 _ASKS = re.compile(
-    r"(?:(?:^|[.?!;:,(]\s*|\b(?:and|or|but|so|whether|if)\s+)(?:is|are|was|were|do|does|did|has|have)\b(?! not\b|n't))",
+    r"(?:(?:^|[.?!;:,()]\s*|\b(?:and|or|but|so|whether|if)\s+)"
+    r"(?:is|are|was|were|do|does|did|has|have)\b(?! not\b|n't))",
     re.IGNORECASE,
 )
 _OPEN = re.compile(r"\b(?:which|what|how|who|where|when|why)\b", re.IGNORECASE)

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
 
+from engine.planning.tables.values import as_read
+
 DRAW = np.random.default_rng(5)
 N = 90
 
@@ -224,7 +226,7 @@ def test_two_states_are_left_once_a_third_is_left_out(tmp_path):
     })  # fmt: skip
     table.to_csv(tmp_path / "cases.csv", index=False)
     files = {"cases": profile_files([tmp_path / "cases.csv"])}
-    question = ("Does the 5-day treatment give more cures at day 21 than the 3-day one? Leave out the cases that had no growth on day 0 "
+    question = ("Is the share with a cure at day 21 higher with imm5 than with imm3? Leave out the cases that had no growth on day 0 "
                 "and the ones we lost.")  # fmt: skip
     plan = _plan(files, "cases", question)
     nodes = _answering(plan)
@@ -234,3 +236,24 @@ def test_two_states_are_left_once_a_third_is_left_out(tmp_path):
         node.params.get("condition") == "`pathogen` not in ['no growth'] and `cure_d21` not in ['lost']"
         for node in plan.nodes
     )
+
+
+@pytest.mark.parametrize("told", ["'NaCl 0,9%' is NaCl", "NaCl and NaCl 0,9% are the same.", "NaCl 0,9% = NaCl"])
+def test_groups_that_the_question_calls_one_are_one_in_plan_card_and_run(tmp_path, told):
+    n = 90
+    table = pd.DataFrame({
+        "Pat": range(n), "Infusion": ["NaCl", "balanciert", "NaCl 0,9%"] * 30, "Dialyse": DRAW.integers(0, 2, n),
+        "Tage_bis_Dialyse": DRAW.integers(1, 30, n),
+    })  # fmt: skip
+    table.to_csv(tmp_path / "aki.csv", index=False)
+    profiles = profile_files([tmp_path / "aki.csv"])
+    question = f"time until dialysis, NaCl against balanciert, is there a difference? Dialyse = 1 is the event. {told}"
+    plan = _plan({"aki": profiles}, "aki", question)
+    assert plan.datasets[0].read["same"] == {"Infusion": {"NaCl 0,9%": "NaCl"}}
+    assert {node.tool for node in _answering(plan)} & {"log_rank"}
+    assert as_read(profiles, plan.datasets)[0].column("Infusion").levels == {"NaCl": 60, "balanciert": 30}
+
+
+def test_what_is_compared_is_not_called_one(files):
+    plan = _plan(files, "cows", "Is Guesttage of tragend and offen the same? Adjust for Laktation")
+    assert "same" not in plan.datasets[0].read

@@ -98,6 +98,11 @@ def at_its_own_time(mentions: list[ColumnMention], words: Sequence[Token]) -> li
         for at, other in enumerate(mentions):
             between = [word.text for word in words[one.last + 1 : other.first]]
             said = timed([word.text for word in words[other.first : other.last + 1]])
-            if not other.level and other.column != one.column and between in (["at"], ["on"], ["after"]) and said in own:
+            if (
+                not other.level
+                and other.column != one.column
+                and between in (["at"], ["on"], ["after"])
+                and said in own
+            ):
                 gone.add(at)
     return [m for at, m in enumerate(mentions) if at not in gone]

@@ -16,6 +16,7 @@ from engine.domain.toolspec import Method, ParamSpec, ToolSpec
 from engine.planning.binding.slots import slot_of
 from engine.planning.formulas.views import with_spans, with_subjects
 from engine.planning.tables.sheets import Data, Sheet
+from engine.planning.tables.values import as_read
 from engine.planning.telling.counted import number_said, rows_of
 from engine.planning.telling.goals import goals_of, needs_of
 from engine.planning.telling.groups import (
@@ -66,7 +67,7 @@ def briefs(
     plan: TaskDag, profiles: Sequence[Profile], registry: ToolRegistry, analyses: Mapping[str, Analysis]
 ) -> list[GoalBrief]:
     """Return what a plan answers, one item for each goal in the order of the question."""
-    data = with_spans(with_subjects(Data.of(list(profiles))))
+    data = with_spans(with_subjects(Data.of(as_read(profiles, plan.datasets))))
     known = {name: told for sheet in data.sheets for name, told in meanings(sheet.columns, plan.question).items()}
     goals, told = goals_of(plan, registry, analyses), list[GoalBrief]()
     for key, node in goals:

@@ -438,8 +438,9 @@ def describe_each_change(rows, grid, test, over, group, what):
         if str(row["group_1"]) != str(b):
             effect, low, high = (1 / effect, 1 / high, 1 / low) if ratio else (-effect, -high, -low)
         sign = "+" if effect > 0 and not ratio else ""
-        parts.append(f"{sign}{format_number(effect)} in {called_level(level, group)} (95 % CI {format_number(low)} to "
-                     f"{format_number(high)})")  # fmt: skip
+        at = "at" if named_like_time(group) else "in"
+        interval = f"95 % CI {format_number(low)} to {format_number(high)}"
+        parts.append(f"{sign}{format_number(effect)} {at} {called_level(level, group)} ({interval})")
         values[f"effect {level}"] = (effect, low, high)
     kind = f"change of {what} from {over} {a} to {b}" if timed else f"effect of {over} ({b} minus {a}) on {what}"
     kind = f"{rows[0]['effect_type']} of {what} for {over} {b} against {a}" if ratio else kind
@@ -448,9 +449,9 @@ def describe_each_change(rows, grid, test, over, group, what):
     verdict = "differs" if clear else "is not shown to differ"
     text = f"The {kind} {verdict} between the {len(rows)} groups of {group}: {told}"
     if not timed and not ratio and named_like_time(group):
-        ends = f"{called_level(b, over)} and {called_level(a, over)}"
+        ends = f"{called_level(b, over)} minus {called_level(a, over)}"
         verdict = "changes" if clear else "is not shown to change"
-        text = f"The difference in {what} between {ends} (first minus second) {verdict} over {group}: {told}"
+        text = f"The difference in {what}, {ends}, {verdict} over {group}: {told}"
     return {"text": text, "output": "contrasts", "values": finding_values(p_value=test["p_value"], **values)}
 
 
