@@ -32,7 +32,7 @@ def _read_so(sheet: Sheet, reading: Reading) -> Sheet:
                 same.setdefault(column.name, {})[one] = other
     if not same:
         return sheet
-    already: dict[str, dict[str, str]] = next((guess.read.get("same", {}) for guess in sheet.profile.types), {})
+    already: dict[str, dict[str, str]] = sheet.profile.types[0].read.get("same", dict[str, dict[str, str]]())
     merged = {name: {**already.get(name, {}), **same.get(name, {})} for name in {*already, *same}}
     profile = read_anew(sheet.profile, same=merged)
     told = [
