@@ -29,6 +29,7 @@ _OTHER_WAYS = re.compile(
     re.IGNORECASE,
 )
 """What may be more or less of what was measured: a faster animal has the shorter latency."""
+_PACE = re.compile(r"\b(faster|quicker|slower)\b", re.IGNORECASE)
 _ASKS = re.compile(
     r"(?:(?:^|[.?!;:,()]\s*|\b(?:and|or|but|so|whether|if)\s+)"
     r"(?:is|are|was|were|do|does|did|has|have)\b(?! not\b|n't))",
@@ -98,25 +99,35 @@ def _answer(asked: str, start: int, spans: Sequence[Span], text: str, found: re.
     """Return whether what is found is what is asked, None where that cannot be told."""
     ways = [way for way in _WAY.finditer(asked) if _says_a_way(way, asked, start, spans)]
     measured = [s for s in spans if s.taken_as == "column" and _names(text[: found.end()], s.value)]
+    named = [(span.value.partition(" = "), span.start - start) for span in spans if span.taken_as == "level"]
+    groups = [_Group(column, level, at) for (column, sign, level), at in named if sign]
     if _OTHER_WAYS.search(asked):
-        return None
+        return _at_a_pace(asked, groups, text)
+    of = text[found.end() :].partition(":")[0]
+    others = [s.value for s in spans if s.taken_as == "column" and s not in measured] + [g.level for g in groups]
+    if not (measured or found["along"]) or not any(_names(of, name) for name in [*others, *(g.column for g in groups)]):
+        return None  # what it goes with is not what is asked about
     if not ways:
-        return True if _WHETHER.search(asked) and not _WAY.search(asked) and (measured or found["along"]) else None
+        return True if _WHETHER.search(asked) and not _WAY.search(asked) else None
     rises = found["along"] or (
         _PER.match(text, found.end()) and {"higher": "rises", "lower": "falls"}.get(found["way"])
     )
-    if rises and len(ways) in (1, 2) and measured:  # `do bigger nuclei have more foci`
+    if rises and len(ways) in (1, 2):  # `do bigger nuclei have more foci`
         together = bool(ways[0]["up"]) == bool(ways[-1]["up"]) if len(ways) > 1 else bool(ways[0]["up"])
         return (rises == "rises") == together
-    if found["way"] is None or len(ways) != 1 or not measured:
+    if found["way"] is None or len(ways) != 1:
         return None
-    named = [(span.value.partition(" = "), span.start - start) for span in spans if span.taken_as == "level"]
-    groups = [_Group(column, level, at) for (column, sign, level), at in named if sign]
-    claim, told = _claim(groups, asked), _told(groups, text[found.end() :])
-    if claim is None or told is None:
-        return None
-    same = _same_way(claim, told)
+    same = _same_way(_claim(groups, asked), _told(groups, text[found.end() :]))
     return None if same is None else same == ((found["way"] == "higher") == bool(ways[0]["up"]))
+
+
+def _at_a_pace(asked: str, groups: Sequence[_Group], text: str) -> bool | None:
+    """Return whether the group that is said to be faster is, where the sentence says that of both in so many words."""
+    said, found = _PACE.findall(asked), re.search(r"\b(faster|slower)(?= in )", text)
+    if len(_OTHER_WAYS.findall(asked)) != 1 or len(said) != 1 or found is None:
+        return None
+    same = _same_way(_claim(groups, asked), _told(groups, text[found.end() :]))
+    return None if same is None else same == ((found[1] == "faster") == (said[0].lower() != "slower"))
 
 
 def _says_a_way(way: re.Match[str], asked: str, start: int, spans: Iterable[Span]) -> bool:
@@ -157,12 +168,14 @@ def _told(groups: Sequence[_Group], rest: str) -> tuple[str, str] | None:
 
 def _is_level(told: str, level: str, groups: Sequence[_Group]) -> bool:
     """Say whether what the sentence names is this level, alone or behind its column."""
-    own = told.removesuffix(", others held equal").strip()
+    own = told.partition(" (95 %")[0].removesuffix(", others held equal").strip()
     return own in {level, *(f"{group.column} {level}" for group in groups)}
 
 
-def _same_way(claim: tuple[str, str], told: tuple[str, str]) -> bool | None:
+def _same_way(claim: tuple[str, str] | None, told: tuple[str, str] | None) -> bool | None:
     """Say whether both name their groups in the same order, None where they are not the same two."""
+    if claim is None or told is None:
+        return None
     if claim[0] == told[0] and claim[1] in ("", told[1]):
         return True
     if claim[0] == told[1] and claim[1] in ("", told[0]):

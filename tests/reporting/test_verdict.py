@@ -105,3 +105,21 @@ def test_an_effect_per_unit_is_a_relation_and_a_hazard_answers_only_who_asks_of_
     assert said("do bigger nuclei (area) have more foci?", PER) == "Yes"
     assert said("do the foci decrease with area?", PER) == "No"
     assert said("do bigger nuclei (area) take longer to get foci?", HAZARD) == ""
+
+
+PACE = "seeds falls in both: by 5.33 per day in snr3 (95 % CI 4.2 to 6.5) and 8.04 in Col-0; 2.71 per day slower in snr3 than in Col-0 (95 % CI 1.4 to 4.0), p = 4.2e-4."
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("do the seeds fall slower in snr3 than in Col-0?", "Yes"), ("do the seeds fall faster in snr3 than in Col-0?", "No"),
+     ("do the seeds fall faster in Col-0?", "Yes"), ("is snr3 better than Col-0 (seeds)?", "")],
+)  # fmt: skip
+def test_a_pace_is_confirmed_where_the_sentence_says_it_in_so_many_words(question, answer):
+    assert said(question, PACE) == answer
+
+
+def test_what_goes_with_something_else_answers_nothing():
+    by_site = "seeds differs by site (p = 0.01): mean A 5, B 4."
+    assert said("do the seeds differ between the line?", by_site) == ""
+    assert said("do the seeds differ between the line?", by_site.replace("site", "line")) == "Yes"
