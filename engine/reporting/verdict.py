@@ -147,7 +147,7 @@ def _claim(groups: Sequence[_Group], asked: str) -> tuple[str, str] | None:
     """Return the two groups of a question, the one that would have more or less first; the other is "" where unsaid."""
     if len({group.column for group in groups}) != 1:
         return None
-    than = re.search(r"\b(?:than|compared (?:with|to)|versus|vs\.?|relative to|against)\b", asked, re.IGNORECASE)
+    than = re.search(r"\b(?:than|then|compared (?:with|to)|versus|vs\.?|relative to|against)\b", asked, re.IGNORECASE)
     other = next((group for group in groups if than and group.at >= than.end()), None)
     levels = list(dict.fromkeys(group.level for group in groups if other is None or group.level != other.level))
     if len(levels) != 1 or (than and other is None):

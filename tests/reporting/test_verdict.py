@@ -48,6 +48,7 @@ def said(question: str, text: str = FOUND) -> str:
     [
         ("Does snr3 make less seeds than Col-0?", "Yes"),
         ("does snr3 have fewer seeds", "Yes"),
+        ("has snr3 fewer seeds then Col-0?", "Yes"),
         ("Are there fewer seeds in snr3 than in Col-0? plants are the replicates", "Yes"),
         ("Does Col-0 make fewer seeds than snr3?", "No"),
         ("is the number of seeds higher in Col-0 than in snr3?", "Yes"),

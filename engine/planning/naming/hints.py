@@ -147,6 +147,8 @@ def only_when(mention: ColumnMention, words: Sequence[Token]) -> bool:
     if mention.width == 1 and word in _WHEN and re.fullmatch(DONE_NEXT, after):
         return True
     vague = mention.width == 1 and not mention.level and mention.strength < 1
+    if vague and before in ("this", "that") and time_unit(word):
+        return True  # `pregnant at this day` points back
     return vague and ((word in _GIVEN and before in _WHEN) or (word in _BEGUN and before in (*_WHEN, "from", "to")))
 
 

@@ -134,7 +134,7 @@ def bars_of_taxa(shares, groups, levels, leading, group, noun):
             maximum=50,
             words=[
                 "top",
-                "most (?:abundant|common|frequent|numerous|dominant|prevalent|important)",
+                "most (?:abund[ae]nt|common|frequent|numerous|dominant|prevalent|important)",
                 "(?:(?:main|dominant|leading|largest|major) )?(?:taxa|genera|species|phyla|families|otus)",
             ],
         ),
@@ -206,7 +206,7 @@ def community_composition(
         parts.append(f"{level}: {', '.join(named)}" if group else in_a_row(named))
         if len(table) > most and table["mean_percent"][most] > table["mean_percent"][most - 1] - 0.2:
             near = table.iloc[most]
-            parts[-1] += f" (close behind {near['taxon']} {near['mean_percent']:.2f} %)"
+            parts[-1] += f" (close behind: {near['taxon']} {near['mean_percent']:.2f} %)"
         values += [
             {
                 "name": f"mean_percent {row.taxon}{f' {level}' if group else ''}",
