@@ -42,7 +42,7 @@ def test_a_close_place_behind_is_told():
     counts = pd.DataFrame({"s": [500, 301, 199], "t": [500, 300, 200]}, index=["A", "B", "C"])
     assert "close behind" not in community_composition(counts, None, most=2)["findings"][0]["text"]
     near = pd.DataFrame({"s": [500, 250, 250], "t": [500, 251, 249]}, index=["A", "B", "C"])
-    assert "(close behind C 24.95 %)" in community_composition(near, None, most=2)["findings"][0]["text"]
+    assert "(close behind: C 24.95 %)" in community_composition(near, None, most=2)["findings"][0]["text"]
 
 
 def test_the_step_holds_with_groups_and_without(tmp_path):
