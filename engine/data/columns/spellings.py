@@ -37,7 +37,9 @@ def spelled_alike(frame: Frame) -> dict[str, dict[str, str]]:
     texts = [kind.kind == "O" for kind in frame.dtypes]
     once = frame.columns[~frame.columns.duplicated(keep=False) & texts]
     counted = {str(column): found for column in once if (found := _levels(frame[column], str(column)))}
-    joined = {column: found for column, cells in counted.items() if (found := _species(cells))}
+    joined = {
+        column: found for column, cells in counted.items() if (found := _species(cells) | _with_its_name(cells, column))
+    }
     for columns in _families(counted):
         total: Counter[str] = Counter()
         for column in columns:
@@ -60,6 +62,17 @@ def _species(cells: Counter[str]) -> dict[str, str]:
             full.setdefault((found[1], found[2]), set()).add(" ".join(cell.split()))
     named = {cell: full.get((m[1], m[2]), set()) for cell in cells if (m := _SHORT.match(" ".join(cell.split())))}
     return {cell: next(iter(own)) for cell, own in named.items() if len(own) == 1}
+
+
+def _with_its_name(cells: Counter[str], column: str) -> dict[str, str]:
+    """Return {`Arm A` as written: `A`} where a column `Arm` has both."""
+    bare = {cell.strip().casefold(): cell.strip() for cell in cells}
+    found: dict[str, str] = {}
+    for cell in cells:
+        said = re.fullmatch(rf"\s*{re.escape(column)}[\s_:.-]+(\S.*?)\s*", cell, re.IGNORECASE)
+        if said and said[1].casefold() in bare:
+            found[cell] = bare[said[1].casefold()]
+    return found
 
 
 def _families(counted: dict[str, Counter[str]]) -> list[list[str]]:
@@ -134,7 +147,12 @@ def _out(cell: str) -> str:
 def _whole(cell: str) -> str:
     """Return a cell without blanks and hyphens between its letters, with the minus of a time."""
     text = _NUMBERED.sub(lambda found: found[0] if time_unit(found[1].casefold()) else found[1], " ".join(cell.split()))
+    text = text.replace(".", "") if _INITIALS.fullmatch(text) else text
     return _BETWEEN.sub("", text)
+
+
+_INITIALS = re.compile(r"(?:[^\W\d_]\.){2,}")
+"""`i.v.` is `iv`."""
 
 
 def _joined(cells: Counter[str], family: Counter[str], *, slips: bool) -> dict[str, str]:

@@ -34,7 +34,15 @@ from engine.data.structure.scales import (
     view,
     with_scales,
 )
-from engine.data.structure.survival import BLOCK, begins, between_dates, time_to_event, until_the_last, until_what
+from engine.data.structure.survival import (
+    BLOCK,
+    begins,
+    between_dates,
+    of_one_beginning,
+    time_to_event,
+    until_the_last,
+    until_what,
+)
 from engine.data.structure.unit_columns import units_beside
 from engine.domain.profile import ColumnProfile, Repeated, Structure
 from engine.text import letters
@@ -98,7 +106,9 @@ def _structure(table: View) -> Structure:
     dated = between_dates(table, times)
     at_occasions = [w for w in families if w.ordered and not (hint(w.name, "time", "duration") or unit_is_time(w.name))]
     measured = {name for family in at_occasions for name in family.columns}
+    pairs = of_one_beginning(table) if not (dated or repeated) else []
     survival = {} if dated else time_to_event(table, times, repeated, measured) or until_what(table, repeated)
+    survival = survival or next(iter(pairs), {})
     dated = dated or ({} if survival else until_the_last(table, at_occasions))
     wide = [w for w in families if not {survival.get("start"), survival.get("time")} <= set(w.columns)]
     parts = parts_of_totals(every)

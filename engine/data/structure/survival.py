@@ -73,6 +73,25 @@ def time_to_event(
     return {"time": clock.name, "event": event.name, "event_value": value}
 
 
+_CLOCKS = frozenset("mo mos month months mth d day days wk wks week weeks yr yrs year years time t tage monate".split())
+_ENDED = frozenset("ev evt event events status stat ereignis".split())
+
+
+def of_one_beginning(table: View) -> list[dict[str, str]]:
+    """Return the times and ends that share their beginning, in the file's order: `PFS_mo` and `PFS_ev`, `OS_mo` ..."""
+    found: list[dict[str, str]] = []
+    parts = {col.name: tokens(letters.plain(col.name)) for col in table.cols}
+    for clock, event in itertools.permutations(table.cols, 2):
+        (one, *rest), (other, *more) = (parts[clock.name] or [""], parts[event.name] or [""])
+        if not one or one != other or len(rest) != 1 or len(more) != 1:
+            continue
+        timed = rest[0] in _CLOCKS and more[0] in _ENDED
+        timed = timed and clock.numbers is not None and clock.size >= FEW and (clock.profile.minimum or 0) >= 0
+        if timed and event.profile.scale == "binary":
+            found.append({"time": clock.name, "event": event.name, "event_value": _event_value(event)})
+    return found
+
+
 def until_what(table: View, repeated: Sequence[Repeated]) -> dict[str, str]:
     """Return the time until what another column says yes or no to, by names alone: `Tage_bis_Dialyse` and `Dialyse`."""
     states = [c for c in table.cols if c.profile.scale == "binary"]

@@ -32,7 +32,7 @@ def _restricted(bound: Bound, reading: Reading) -> None:
     taken = set(bound.columns())
     cut = cut_by_setting(bound.spec, reading)
     for item in reading.restrictions:
-        if cut.intersection(range(item.first, item.last + 1)):
+        if cut.intersection(range(item.first, item.last + 1)) or _of_a_slope(bound, reading, item):
             continue
         if item.op == "in" and (_leaves_out_a_side(bound, item) or _leaves_one_level(bound, reading, item)):
             continue
@@ -41,6 +41,28 @@ def _restricted(bound: Bound, reading: Reading) -> None:
         ):
             bound.rows.append(item)
             bound.reasons += [item.why] if item.why else []
+
+
+_SLOPE = re.compile(r"\b(?:terminal|slopes?|lambda|elimination)\b", re.IGNORECASE)
+
+
+def _of_a_slope(bound: Bound, reading: Reading, item: Restriction) -> bool:
+    """Say whether a cut of the time only says which points a slope is of: `terminal slope from the points at 4 h and later`.
+
+    The step takes all points for what else it computes; the request is noted as lost.
+    """
+    if item.op not in (">", ">=") or item.column not in bound.of_role("time", "dose", "over"):
+        return False
+    start, end = reading.words[item.first].start, reading.words[item.last].end
+    clause = (
+        re.split(r"[.;?!]", reading.question[:start])[-1][-60:] + re.split(r"[.;?!,]", reading.question[end:])[0][:40]
+    )
+    if not _SLOPE.search(clause):
+        return False
+    told = f"{reading.question[start:end]!r} is said of the points of a slope, which the step chooses itself."
+    if told not in reading.lost:
+        reading.lost.append(told)
+    return True
 
 
 def _named_levels(bound: Bound, reading: Reading) -> None:
