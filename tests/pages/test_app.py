@@ -200,8 +200,8 @@ def test_question_is_planned_approved_and_answered(workspace, tmp_path):
     assert "Postconditions of the" in text
     assert "Score" not in text
     told = [element.value for element in at.markdown]
-    assert report.summary == [answer.text for answer in report.answers]
-    sentence = told.index(f"**{plain(report.answers[0].text)}**")  # before everything else there is to say
+    assert report.summary == [f"Yes: {answer.text}" for answer in report.answers]
+    sentence = told.index(f"**{plain(report.answers[0].said)}**")  # before everything else there is to say
     assert all(told.index(plain(text.text)) > sentence for text in report.findings if plain(text.text) in told)
     assert [expander.label for expander in at.expander if expander.label == "Details"]
     assert at.dataframe  # the rows that show it

@@ -99,8 +99,8 @@ def test_means_of_all_groups_are_told_in_one_sentence(tmp_path):
         summarize_table, {"table": TABLE}, {"columns": ["count"], "group_by": "spray"}, tmp_path
     )
     assert not issues
-    assert record["findings"][0]["text"].startswith("Mean count is 16.67 (SD 6.21, n = 12) in spray F")
-    assert "2.083 (SD 1.98, n = 12) in spray C" in record["findings"][0]["text"]
+    assert record["findings"][0]["text"].startswith("Mean count is 16.7 (SD 6.21, n = 12) in F")
+    assert "2.08 (SD 1.98, n = 12) in C" in record["findings"][0]["text"]
 
 
 def test_levels_that_say_nothing_by_themselves_come_with_their_column(tmp_path):

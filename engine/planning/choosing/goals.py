@@ -32,6 +32,8 @@ NEAR = 0.4
 """A step that can be done is proposed instead of an analysis that cannot when it is at least this much as likely."""
 POSSIBLE = 0.06
 """Below this nothing is planned."""
+UNNAMED = 0.1
+"""Nor is something below this where no word is of the data and something in them is missed by name."""
 NAMED = 0.02
 """A step that is named beside another, or whose columns are all that is named, needs to be at least this likely."""
 LIKELY = 0.35
@@ -50,7 +52,8 @@ def what_to_plan(catalogue: Catalogue, reading: Reading, data: Data, every: list
         return []
     best = serving(likeliest(every, reading, data), every, reading, data)
     none = max((c.probability for c in every if not c.analysis.data), default=0.0)
-    lost = not reading.mentions and not reading.genes and none > 0.5 * best.probability
+    unnamed = not reading.mentions and not reading.genes
+    lost = unnamed and (none > 0.5 * best.probability or best.probability < UNNAMED)
     if best.probability < POSSIBLE or (lost and best.analysis.data and nothing_called(reading, data)):
         return []  # `which unicorns fly`: no word is of these data, and the wording says little by itself
     reading.requests = requests_in(catalogue, reading, data)

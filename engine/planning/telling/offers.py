@@ -16,8 +16,8 @@ from engine.toolbox.registry import ToolRegistry
 WORDS = 6
 """So many words at most name the analyses of a field."""
 WHAT = (
-    "The desk computes answers from data files, plans sample sizes without a file, and tells what its graph and memory "
-    "hold. It holds no textbook: what a method means is not told."
+    "The desk computes answers from data files, plans sample sizes without a file, tells what graph and memory "
+    "hold, and is no textbook of methods."
 )
 
 

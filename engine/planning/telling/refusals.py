@@ -38,7 +38,7 @@ def no_data(able: list[str]) -> PlanError:
         able: what it can compute from files, a line for each field.
     """
     message = "No data file came with the question."
-    add = "Add the file (CSV, TSV, Excel, h5ad, GMT...) that holds the data to analyse."
+    add = "Add the file (CSV, TSV, Excel, h5ad, GMT...) with the data to analyse."
     return PlanError(message, advice=f"{add} {WHAT} From files: {'; '.join(able)}.")
 
 

@@ -432,7 +432,7 @@ def count_regression(
         raise ValueError("The table has no rows; expected one row an observation. Choose another file.")
     y, offset = whole_counts(table, count), log_exposure(table, exposure)
     refuse_empty_levels(table, y, predictors, categorical)
-    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, False, per)
+    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, False, per, adjusted)
     check_rank(design, count)
     clusters, cluster_rows, few = cluster_labels(table, cluster, design.shape[1])
     alpha, over, chosen = choose_count_model(model, y, design, offset)

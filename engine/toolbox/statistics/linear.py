@@ -65,7 +65,8 @@ def coefficients_in_their_intervals(step: StepOutputs) -> Iterator[Issue]:
             yield Issue(code="odds_ratio_differs", severity="error", message=message, where="coefficients")
 
 
-PER = param("Units of numeric predictors that effects are given for: 10 for `per 10 years`", minimum=1e-9, role="per")
+PER = param("Units of numeric predictors that effects are given for: 10 for `per 10 years`; of those that are only "
+            "adjusted for it is one", minimum=1e-9, role="per")  # fmt: skip
 
 
 REFERENCES = param("Levels that the other levels of a group are compared with, each as column=level; empty for the "
@@ -170,16 +171,17 @@ def predictor_matrix(table, predictors, categorical, per=1.0):
     return pd.DataFrame(columns), meanings, warnings
 
 
-def model_columns(table, fixed, categorical, interaction, per=1.0):
+def model_columns(table, fixed, categorical, interaction, per=1.0, held=()):
     """Return the design (with Intercept), what its columns mean, and the columns of each effect.
 
-    With the interaction of the first two effects; then which columns its columns multiply, and warnings.
+    With the interaction of the first two effects; then which columns its columns multiply, and warnings. A step is
+    `per` units of a number, one of those that are only `held` constant.
     """
     import pandas as pd
 
     parts, effects, products, meanings, warnings = [], {}, {}, {"Intercept": "baseline"}, []
     for name in fixed:
-        design, meaning, notes = predictor_matrix(table, [name], categorical, per)
+        design, meaning, notes = predictor_matrix(table, [name], categorical, 1.0 if name in held else per)
         parts.append(design if not parts else design.drop(columns="Intercept"))
         effects[name] = [term for term in design.columns if term != "Intercept"]
         meanings |= meaning
@@ -568,7 +570,9 @@ def linear_regression(
         raise ValueError(
             f"Every value of {outcome!r} is the same; there is nothing to explain. Choose another outcome."
         )
-    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, interaction, per)
+    design, meanings, effects, products, notes = model_columns(
+        table, predictors, categorical, interaction, per, adjusted
+    )
     warnings += notes
     check_rank(design, outcome)
     plain_fit = OLS(y, design).fit()

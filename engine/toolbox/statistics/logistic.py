@@ -300,7 +300,7 @@ def logistic_regression(
     labels, level, notes = event_level(table, outcome, event_value)
     warnings += notes
     event = (labels == level).to_numpy().astype(float)
-    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, False, per)
+    design, meanings, effects, products, notes = model_columns(table, predictors, categorical, False, per, adjusted)
     warnings += notes
     check_rank(design, outcome)
     x = design.to_numpy()

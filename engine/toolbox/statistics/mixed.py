@@ -279,13 +279,13 @@ def interaction_told(term, target, clear, estimate):
         (a, first, second), (b, here, there) = sides
         what = f"The difference in {target} between {called_level(first, a)} and {called_level(second, a)}"
         where = f"{called_level(here, b)} than at {called_level(there, b)}"
-        return f"{what} is {way} at {where}" if clear else (
-            f"{what} is not shown to be another at {where}")  # fmt: skip
+        verdict = f"is {way}" if clear else "is not shown to be another"
+        return f"{what} {verdict} at {where} (interaction)"
     if len(sides) == len(whom) == 1:
         (a, first, second), number = sides[0], whom[0][0]
         verdict = f"is {way}" if clear else "is not shown to be another"
         ends = f"{called_level(first, a)} than in {called_level(second, a)}"
-        return f"The change of {target} {per_step(number)} {verdict} in {ends}"
+        return f"The change of {target} {per_step(number)} {verdict} in {ends} (interaction)"
     return f"{'An' if clear else 'No'} interaction of {term.replace(':', ' and ')} on {target} was shown"
 
 

@@ -24,11 +24,12 @@ from engine.toolbox.tables.rows import table_row
 from engine.toolbox.tables.wording import between, per_step, several_told
 
 
-def code_covariates(data, covariates, categorical, per=1.0, references=()):
+def code_covariates(data, covariates, categorical, per=1.0, references=(), held=()):
     """Return (numeric design, facts per term, warnings): text becomes one term per level but the reference.
 
     The reference is the level told (`references`, each as column=level), else the one named like a control (placebo,
-    control, no...), else the first in order. A number with a reference told is taken as groups.
+    control, no...), else the first in order. A number with a reference told is taken as groups. `per` units are one
+    step of every number but those `held` constant only.
     """
     import pandas as pd
 
@@ -52,7 +53,7 @@ def code_covariates(data, covariates, categorical, per=1.0, references=()):
                 numeric_values(data.rename(columns={f"x:{name}": name}), name)
         if numeric and name not in categorical:
             design[name] = column.astype(float)
-            design[name] /= per if len(levels) > 2 else 1.0
+            design[name] /= per if len(levels) > 2 and name not in held else 1.0
             # A number with two values one apart (0 and 1, or 1 and 2) compares two groups: its ratio reads as such.
             pair = len(levels) == 2 and design[name].max() - design[name].min() == 1
             facts[name] = (name, levels[1], levels[0]) if pair else (name, "", "")

@@ -271,7 +271,7 @@ def cox_regression(
     if since and moment is None:
         data, notes = split_at_change(data, covariates[0], since, time)
         warnings += notes
-    design, facts, notes = code_covariates(data, covariates, categorical, per, references)
+    design, facts, notes = code_covariates(data, covariates, categorical, per, references, adjusted)
     warnings += notes
     events = int(data["event"].sum())
     check_rank(design, events, penalizer)
@@ -358,7 +358,10 @@ def cox_regression(
     rest = table[~asked] if len(table) <= 6 else table[~asked].sort_values("p_value", kind="stable").head(8)
     told = pd.concat([table[asked].head(4), rest])
     findings = [
-        term_finding(table, row, covariates, len(data), f"{event} = {chosen}", per) for row in told.to_dict("records")
+        term_finding(
+            table, row, covariates, len(data), f"{event} = {chosen}", 1.0 if row["covariate"] in adjusted else per
+        )
+        for row in told.to_dict("records")
     ]
     changing = over_time_findings(over_time, violated, facts, unit) if over_time is not None else []
     levels, what = level_tests(model, terms, facts, robust), f"{event} = {chosen}"

@@ -27,6 +27,20 @@ def test_cox_regression_compares_with_the_level_told(tmp_path):
     assert found["breed: jersey vs salers"] == pytest.approx(fit.params_["jersey"], rel=1e-4)
 
 
+def test_per_units_are_of_what_is_asked_about_and_not_of_what_is_adjusted_for():
+    rng = np.random.default_rng(9)
+    score, age = rng.integers(0, 10, 200), rng.normal(60, 8, 200)
+    data = pd.DataFrame(
+        {"score": score, "age": age, "days": rng.exponential(100 + 10 * score), "died": rng.integers(0, 2, 200)}
+    )
+    given = {"time": "days", "event": "died", "covariates": ["score", "age"], "adjusted": ["age"]}
+    one, two = (cox_regression(data, **given, per=per)["cox_table"].set_index("term")["coef"] for per in (1.0, 2.0))
+    assert two["score"] == pytest.approx(2 * one["score"], rel=1e-6)
+    assert two["age"] == pytest.approx(one["age"], rel=1e-6)
+    both = cox_regression(data, **{**given, "adjusted": []}, per=2.0)["cox_table"].set_index("term")["coef"]
+    assert both["age"] == pytest.approx(2 * one["age"], rel=1e-6)
+
+
 @pytest.fixture(scope="module")
 def calves(tmp_path_factory):
     rng, n = np.random.default_rng(3), 160
