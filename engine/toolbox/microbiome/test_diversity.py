@@ -28,8 +28,8 @@ def test_the_first_dune_meadow_has_the_indices_that_vegan_gives():
     assert row["evenness"] == pytest.approx(0.8950216, abs=5e-8)
 
 
-def test_chao1_and_simpson_of_the_examples_in_scikit_bio():
-    """Its own tests: chao1 of these counts is 9.75 corrected for bias, Simpson of the second 0.66."""
+def test_chao1_and_simpson_by_hand():
+    """Chao (1984), corrected for bias: 9 seen, 3 once and 3 twice are 9 + 3 * 2 / (2 * 4); Simpson (1949): 1 - 0.34."""
     assert of([0, 1, 1, 4, 2, 5, 2, 4, 1, 2])["chao1"] == pytest.approx(9.75)
     assert of([1, 0, 2, 5, 2])["simpson"] == pytest.approx(0.66)
 
