@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
 
-from engine.planning.tables.values import as_read
+from engine.planning.telling.rows_used import as_read
 
 DRAW = np.random.default_rng(5)
 N = 90

@@ -46,7 +46,7 @@ def spelled_alike(frame: Frame) -> dict[str, dict[str, str]]:
             total.update(counted[column])
         for column in columns:
             if changed := _joined(counted[column], total, slips=_of_arms(column, total)):
-                whole = joined.get(column, {})
+                whole = {cell: changed.get(level, level) for cell, level in joined.get(column, {}).items()}
                 joined[column] = {**whole, **{cell: whole.get(level, level) for cell, level in changed.items()}}
     return {column: joined[column] for column in counted if column in joined}
 

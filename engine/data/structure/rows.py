@@ -106,9 +106,8 @@ def _structure(table: View) -> Structure:
     dated = between_dates(table, times)
     at_occasions = [w for w in families if w.ordered and not (hint(w.name, "time", "duration") or unit_is_time(w.name))]
     measured = {name for family in at_occasions for name in family.columns}
-    pairs = of_one_beginning(table) if not (dated or repeated) else []
     survival = {} if dated else time_to_event(table, times, repeated, measured) or until_what(table, repeated)
-    survival = survival or next(iter(pairs), {})
+    survival = survival or ({} if dated or repeated else of_one_beginning(table))
     dated = dated or ({} if survival else until_the_last(table, at_occasions))
     wide = [w for w in families if not {survival.get("start"), survival.get("time")} <= set(w.columns)]
     parts = parts_of_totals(every)

@@ -77,19 +77,18 @@ _CLOCKS = frozenset("mo mos month months mth d day days wk wks week weeks yr yrs
 _ENDED = frozenset("ev evt event events status stat ereignis".split())
 
 
-def of_one_beginning(table: View) -> list[dict[str, str]]:
-    """Return the times and ends that share their beginning, in the file's order: `PFS_mo` and `PFS_ev`, `OS_mo` ..."""
-    found: list[dict[str, str]] = []
-    parts = {col.name: tokens(letters.plain(col.name)) for col in table.cols}
-    for clock, event in itertools.permutations(table.cols, 2):
-        (one, *rest), (other, *more) = (parts[clock.name] or [""], parts[event.name] or [""])
-        if not one or one != other or len(rest) != 1 or len(more) != 1:
-            continue
-        timed = rest[0] in _CLOCKS and more[0] in _ENDED
-        timed = timed and clock.numbers is not None and clock.size >= FEW and (clock.profile.minimum or 0) >= 0
-        if timed and event.profile.scale == "binary":
-            found.append({"time": clock.name, "event": event.name, "event_value": _event_value(event)})
-    return found
+def of_one_beginning(table: View) -> dict[str, str]:
+    """Return the first time and end that share their beginning: `PFS_mo` and `PFS_ev`; nothing where none do."""
+    parts = [(col, tokens(letters.plain(col.name))) for col in table.cols]
+    ends = {
+        words[0]: col for col, words in reversed(parts)
+        if len(words) == 2 and words[1] in _ENDED and col.profile.scale == "binary"
+    }  # fmt: skip
+    for clock, words in parts:
+        event = ends.get(words[0]) if len(words) == 2 and words[1] in _CLOCKS else None
+        if event and clock.numbers is not None and clock.size >= FEW and (clock.profile.minimum or 0) >= 0:
+            return {"time": clock.name, "event": event.name, "event_value": _event_value(event)}
+    return {}
 
 
 def until_what(table: View, repeated: Sequence[Repeated]) -> dict[str, str]:

@@ -25,9 +25,10 @@ def with_same_said(reading: Reading, data: Data) -> Data:
 def _read_so(sheet: Sheet, reading: Reading) -> Sheet:
     same: dict[str, dict[str, str]] = {}
     for column in sheet.columns:
-        if column.kind != "category" or not 2 <= len(column.levels) <= MOST:
+        if column.kind != "category" or len(column.levels) > MOST:
             continue
-        for one, other in permutations(column.levels, 2):
+        named = [level for level in column.levels if level.strip() and level.strip() in reading.question]
+        for one, other in permutations(named, 2):
             if _said(one, other, reading.question) and other not in same.get(column.name, {}):
                 same.setdefault(column.name, {})[one] = other
     if not same:

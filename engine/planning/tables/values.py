@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,6 @@ from engine.data.catalogue import BINARIES, TABULAR, read_data
 from engine.data.columns.column import profile_column
 from engine.data.structure.problems import LEFT_OUT, REPEATED
 from engine.data.structure.rows import look
-from engine.domain.plan import Dataset
 from engine.domain.profile import Profile
 
 if TYPE_CHECKING:
@@ -39,18 +37,6 @@ def read_anew(profile: Profile, **options: Any) -> Profile:
     columns, structure = look(frame, [profile_column(name, frame[name]) for name in known if name in frame])
     seen = [known[column.name].seen_anew(column) for column in columns]
     return read.model_copy(update={"column_profiles": seen, "structure": structure, "rows": len(frame)})
-
-
-def as_read(profiles: Sequence[Profile], datasets: Iterable[Dataset]) -> list[Profile]:
-    """Return the profiles of files as a plan reads them, where its question says more of them: `999 = missing`, `X is Y`."""
-    told = {dataset.path: dataset for dataset in datasets}
-    found: list[Profile] = []
-    for profile in profiles:
-        dataset = told.get(profile.path)
-        guess = profile.serves_as(dataset.type) if dataset is not None else None
-        more = {k: v for k, v in dataset.read.items() if guess.read.get(k) != v} if dataset and guess else {}
-        found.append(read_anew(profile, **more) if more and profile.types[0].type in TABULAR else profile)
-    return found
 
 
 def with_repeats(profile: Profile) -> Profile:

@@ -16,7 +16,6 @@ from engine.domain.toolspec import Method, ParamSpec, ToolSpec
 from engine.planning.binding.slots import slot_of
 from engine.planning.formulas.views import with_spans, with_subjects
 from engine.planning.tables.sheets import Data, Sheet
-from engine.planning.tables.values import as_read
 from engine.planning.telling.counted import number_said, rows_of
 from engine.planning.telling.goals import goals_of, needs_of
 from engine.planning.telling.groups import (
@@ -35,6 +34,7 @@ from engine.planning.telling.groups import (
 from engine.planning.telling.kept import kept_before
 from engine.planning.telling.methods import method_told, told_by_methods
 from engine.planning.telling.others import others_of
+from engine.planning.telling.rows_used import as_read
 from engine.planning.telling.said import PICKED, choices_called, setting_said
 from engine.planning.telling.sources import cells_of, file_of
 from engine.text.codes import Meanings, in_words, meanings, without_key

@@ -10,12 +10,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.data.catalogue import TABULAR
 from engine.domain.datatypes import DataType
-from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode, texts_of
+from engine.domain.plan import DATA_PREFIX, Dataset, TaskDag, TaskNode, texts_of
 from engine.domain.profile import Profile
 from engine.domain.toolspec import ToolSpec
 from engine.planning.tables.as_tools import complete_rows, evaluate_expression, level_labels, order_levels, plain_table
@@ -186,3 +187,32 @@ def columns_of(node: TaskNode, spec: ToolSpec, names: list[str]) -> Iterator[str
         param = spec.param(name)
         value = node.params.get(name, param.default if param else None)
         yield from texts_of(value)
+
+
+_read: OrderedDict[tuple[str, ...], Profile] = OrderedDict()
+"""A page is drawn again at every click, and no file is read again for it."""
+
+
+def as_read(profiles: Sequence[Profile], datasets: Iterable[Dataset]) -> list[Profile]:
+    """Return the profiles of files as a plan reads them, where its question says more of them: `999 = missing`, `X is Y`."""
+    told = {dataset.path: dataset for dataset in datasets}
+    found: list[Profile] = []
+    for profile in profiles:
+        dataset = told.get(profile.path)
+        guess = profile.serves_as(dataset.type) if dataset is not None else None
+        more = {k: v for k, v in dataset.read.items() if guess.read.get(k) != v} if dataset and guess else {}
+        able = more and profile.types[0].type in TABULAR and profile.bytes <= LARGEST
+        found.append(_anew(profile, more) if able else profile)
+    return found
+
+
+def _anew(profile: Profile, more: dict[str, Any]) -> Profile:
+    from engine.planning.tables.values import read_anew
+
+    corrected = repr([(column.name, column.corrected) for column in profile.column_profiles])
+    key = (profile.path, profile.sha256, corrected, repr(more))
+    if key not in _read:
+        _read[key] = read_anew(profile, **more)
+        while len(_read) > _KEPT:
+            _read.popitem(last=False)
+    return _read[key]

@@ -10,12 +10,9 @@ from engine.toolbox.bulk_rna.common import name_some
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.microbiome.diversity import RANK_WORDS, RANKS
 from engine.toolbox.microbiome.taxa import (
-    beside_samples,
     levels_shown,
+    samples_and_groups,
     shares_of,
-    small_samples,
-    taxa_table,
-    with_reads,
 )
 from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import called_level, finding_values, in_a_row, new_axes, palette
@@ -166,15 +163,7 @@ def community_composition(
     """Describe what communities are made of."""
     import pandas as pd
 
-    frame, noun, warnings = taxa_table(taxa, rank)
-    if group and samples is None:
-        raise ValueError(f"Groups are asked for ({group!r}), and there is no list of the samples; add one.")
-    sheet = None
-    if samples is not None:
-        frame, sheet, notes = beside_samples(frame, samples, [group])
-        warnings += notes
-    frame, notes = with_reads(frame)
-    warnings += [*notes, *small_samples(frame)]
+    frame, sheet, noun, warnings = samples_and_groups(taxa, samples, group, "", rank)
     shares = shares_of(frame)
     groups = list(sheet.loc[list(frame.columns), group]) if sheet is not None and group else [""] * frame.shape[1]
     levels = levels_shown(groups) if group else []

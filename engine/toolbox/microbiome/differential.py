@@ -11,14 +11,10 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.microbiome.community import percent, taxa_named
 from engine.toolbox.microbiome.diversity import RANK_WORDS, RANKS
 from engine.toolbox.microbiome.taxa import (
-    beside_samples,
     clr_of,
-    levels_compared,
     pseudocount_of,
+    samples_compared,
     shares_of,
-    small_samples,
-    taxa_table,
-    with_reads,
 )
 from engine.toolbox.microbiome.units import benjamini_hochberg, compared, counted_units
 from engine.toolbox.registry import param, tool
@@ -174,17 +170,8 @@ def differential_abundance(
     import numpy as np
     import pandas as pd
 
-    frame, noun, warnings = taxa_table(taxa, rank)
-    frame, sheet, notes = beside_samples(frame, samples, [group, unit])
-    warnings += notes
-    levels, notes = levels_compared(sheet[group], group, treated, control)
-    warnings += notes
-    if len(levels) < 2:
-        raise ValueError(f"All samples have one value of {group!r} ({in_a_row(levels)}): nothing to compare.")
-    sheet = sheet[sheet[group].isin(levels)]
-    frame, notes = with_reads(frame[list(sheet.index)])
-    warnings += [*notes, *small_samples(frame)]
-    sheet = sheet.loc[list(frame.columns)]
+    made = samples_compared(taxa, samples, group, unit, treated, control, rank)
+    frame, sheet, levels, noun, warnings = made
     if len(frame) < 3:
         raise ValueError(f"The table has {len(frame)} {noun}: ratios to the others need at least 3.")
     added, told = pseudocount_of(frame, pseudocount)

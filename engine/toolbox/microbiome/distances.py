@@ -11,9 +11,9 @@ from engine.toolbox.microbiome.diversity import RANK_WORDS, RANKS
 from engine.toolbox.microbiome.taxa import (
     beside_samples,
     clr_of,
-    levels_compared,
     levels_shown,
     pseudocount_of,
+    samples_compared,
     shares_of,
     small_samples,
     taxa_table,
@@ -278,17 +278,8 @@ def permanova(
     import numpy as np
     import pandas as pd
 
-    frame, _, warnings = taxa_table(taxa, rank)
-    frame, sheet, notes = beside_samples(frame, samples, [group, unit])
-    warnings += notes
-    levels, notes = levels_compared(sheet[group], group, treated, control)
-    warnings += notes
-    if len(levels) < 2:
-        raise ValueError(f"All samples have one value of {group!r} ({in_a_row(levels)}): nothing to compare.")
-    sheet = sheet[sheet[group].isin(levels)]
-    frame, notes = with_reads(frame[list(sheet.index)])
-    warnings += [*notes, *small_samples(frame)]
-    sheet = sheet.loc[list(frame.columns)]
+    made = samples_compared(taxa, samples, group, unit, treated, control, rank)
+    frame, sheet, levels, _, warnings = made
     labels = sheet[group].to_numpy()
     codes = np.array([levels.index(label) for label in labels])
     units = sheet[unit].to_numpy().astype(str) if unit else np.array([])

@@ -9,12 +9,9 @@ from engine.domain.toolspec import Citation
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.microbiome.taxa import (
     are_counts,
-    beside_samples,
     levels_compared,
+    samples_and_groups,
     shares_of,
-    small_samples,
-    taxa_table,
-    with_reads,
 )
 from engine.toolbox.microbiome.units import compared, counted_units
 from engine.toolbox.registry import param, tool
@@ -270,15 +267,7 @@ def alpha_diversity(
     """Compute the diversity of every sample and compare groups of samples."""
     import pandas as pd
 
-    frame, _, warnings = taxa_table(taxa, rank)
-    if group and samples is None:
-        raise ValueError(f"Groups are asked for ({group!r}), and there is no list of the samples; add one.")
-    sheet = None
-    if samples is not None:
-        frame, sheet, notes = beside_samples(frame, samples, [group, unit])
-        warnings += notes
-    frame, notes = with_reads(frame)
-    warnings += [*notes, *small_samples(frame)]
+    frame, sheet, _, warnings = samples_and_groups(taxa, samples, group, unit, rank)
     counts = are_counts(frame)
     if index == "chao1" and not counts:
         raise ValueError("Chao1 is estimated from taxa that were met once and twice, and these values are no counts; "

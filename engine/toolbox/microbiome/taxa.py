@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from engine.toolbox.bulk_rna.common import match_samples, name_some
-from engine.toolbox.tables.columns import known_reference, level_labels, likely_control, order_levels, require_columns
+from engine.toolbox.tables.columns import (
+    in_a_row,
+    known_reference,
+    level_labels,
+    likely_control,
+    order_levels,
+    require_columns,
+)
 
 
 def lineage_names(text):
@@ -256,3 +263,39 @@ def pseudocount_of(frame, chosen):
     values = frame.to_numpy()
     least = float(np.min(values[values > 0])) / 2
     return least, f"half the smallest share above 0 ({least:.2g}) added to every share"
+
+
+def samples_and_groups(taxa, samples, group, unit, rank):
+    """Return a table of taxa with reads in every sample, its list of samples or None, what a row is, and warnings.
+
+    Raises:
+        ValueError: where groups are asked for and no list says them.
+    """
+    frame, noun, warnings = taxa_table(taxa, rank)
+    if group and samples is None:
+        raise ValueError(f"Groups are asked for ({group!r}), and there is no list of the samples; add one.")
+    sheet = None
+    if samples is not None:
+        frame, sheet, notes = beside_samples(frame, samples, [group, unit])
+        warnings += notes
+    frame, notes = with_reads(frame)
+    return frame, sheet, noun, [*warnings, *notes, *small_samples(frame)]
+
+
+def samples_compared(taxa, samples, group, unit, treated, control, rank):
+    """Return a table of taxa of the groups that are compared, its list of samples, the groups, what a row is, warnings.
+
+    Raises:
+        ValueError: where all samples are of one group.
+    """
+    frame, noun, warnings = taxa_table(taxa, rank)
+    frame, sheet, notes = beside_samples(frame, samples, [group, unit])
+    warnings += notes
+    levels, notes = levels_compared(sheet[group], group, treated, control)
+    warnings += notes
+    if len(levels) < 2:
+        raise ValueError(f"All samples have one value of {group!r} ({in_a_row(levels)}): nothing to compare.")
+    sheet = sheet[sheet[group].isin(levels)]
+    frame, notes = with_reads(frame[list(sheet.index)])
+    warnings += [*notes, *small_samples(frame)]
+    return frame, sheet.loc[list(frame.columns)], levels, noun, warnings
