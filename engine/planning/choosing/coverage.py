@@ -10,20 +10,21 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from engine.domain.plan import LEFT_ASIDE, OpenQuestion
+from engine.domain.plan import LEFT_ASIDE, OpenQuestion, texts_of
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.choose import model
+from engine.planning.choosing.spelling import slip_of_asking
 from engine.planning.naming.hints import DONE_NEXT, WHOM
 from engine.planning.naming.lexicon import is_term
 from engine.planning.naming.mention import FAMILY, PERSONS
 from engine.planning.reading.grammar import HOLDS
 from engine.planning.reading.reading import Reading
-from engine.planning.tables.sheets import Data
+from engine.planning.tables.sheets import Data, is_group, is_id, is_number
 from engine.text.names import name_parts
 from engine.text.stems import stem
 from engine.text.stopwords import STOP
 from engine.text.times import time_unit
-from engine.text.tokens import tokens
+from engine.text.tokens import Token, tokens
 
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
 _SHORT = frozenset("btw pls plz pt pts thx asap fyi etc vs glm lmm lm glmm ols reml".split())
@@ -52,6 +53,7 @@ def unexplained(
         legend = [text for column in told for text in (column.label, *column.codes.values())]
         known |= {t.stem for text in (spec.title, spec.description, *spec.keywords, *legend) for t in tokens(text)}
     left, explained = list[int](), _in_other_words(reading) | _done_next(reading) | _held_verbs(reading)
+    explained |= _whom(reading, bounds)
     if any(bound.sheet is not None and {*bound.columns()} & {*bound.sheet.structure.times} for bound in bounds):
         explained |= {
             at for at, word in enumerate(reading.words) if time_unit(word.text)
@@ -73,6 +75,7 @@ def unexplained(
             or (token.stem in general and not (terms and is_term(token.text)))
             or token.stem in asked
             or token.stem in known
+            or slip_of_asking(token.text)
         ):
             if token.stem in asked and token.stem not in _SMALL:
                 reading.mark(at, at, "asked")
@@ -179,6 +182,76 @@ def _in_other_words(reading: Reading) -> set[int]:
                 found.add(at)
                 at -= 1
     return found
+
+
+_UNIT = re.compile(
+    r"(?:hours?|hrs?|days?|weeks?|wks?|months?|years?|yrs?|minutes?|mins?|seconds?|secs?|pp[mbt]|[munp]?[gmlM]|[km]g|[cmk]m|mm ?hg|percent)"
+)
+_COUNTED = re.compile(
+    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|first|last|per|each|every))\s*\Z", re.IGNORECASE
+)
+_GOES_ON = re.compile(
+    r"\s+(?:of|in|on|under|with|from|given|getting|that got)\s+(?:the\s+|a\s+)?(?:\w+\s+)?", re.IGNORECASE
+)
+_ENDS = re.compile(
+    r"\s*(?:[.,;:?!()]|\Z|(?:in|by|with|of|on|at|and|or|versus|vs|than|is|are|was|were|only|for|to|from)\b)"
+)
+_THESE = re.compile(r"\b(?:this|these|our|the same)\s+(?:[\w-]+\s+)?\Z", re.IGNORECASE)
+
+
+def _whom(reading: Reading, bounds: list[Bound]) -> set[int]:
+    """Return the words that only say what is counted, or what a name is of, where the name stands beside them.
+
+    `the birds of diet 3` and `the adeno cases` are rows of a level that is named, `CCR5 genotype` is what a column of groups
+    is of, `these membranes` are those of the data, and `hours gained` gives a unit. Where a part of the plan was guessed, any of
+    them may be it.
+    """
+    if not bounds or any(bound.missing or any(not _known(bound, name) for name in bound.guessed) for bound in bounds):
+        return set()
+    columns = [column for bound in bounds if bound.sheet for column in bound.sheet.columns]
+    grouped = {column.name for column in columns if is_group(column)}
+    levels = {at for m in reading.mentions if m.level for at in range(m.first, m.last + 1)}
+    names = levels | {m.last for m in reading.mentions if not m.level and m.column in grouped}
+    return {
+        at
+        for at, word in enumerate(reading.words)
+        if at not in reading.used
+        and not amount_of(reading, at)
+        and (_is_unit(reading, word) or _of_a_name(reading, at, levels, names))
+    }
+
+
+def _known(bound: Bound, name: str) -> bool:
+    """Say whether the data leave no choice of what fills a part: the times that are there, or the only number that is left."""
+    sheet, taken = bound.sheet, texts_of(bound.params.get(name))
+    if sheet is None:
+        return False
+    own = sheet.structure
+    told = {*own.survival.values(), *own.times, *own.doses, *(item.subject for item in own.repeated)}
+    others = [c for c in sheet.columns if c.name not in bound.columns() and not is_id(c)]
+    kind = is_number if any((c := sheet.column(one)) and is_number(c) for one in taken) else is_group
+    return {*taken} <= told or (bool(taken) and not any(map(kind, others)))
+
+
+def _is_unit(reading: Reading, word: Token) -> bool:
+    """Say whether a word is a unit of nothing that is counted: `the average of the hours gained`, `conc in ppm`."""
+    return bool(_UNIT.fullmatch(word.text)) and not _COUNTED.search(reading.question[: word.start])
+
+
+def _of_a_name(reading: Reading, at: int, levels: set[int], names: set[int]) -> bool:
+    """Say whether a word says of what a level or a grouping beside it is, or points to the things of the data."""
+    word = reading.words[at]
+    ends = _ENDS.match(reading.question[word.end :]) is not None
+    if word.text.endswith("s") and (at - 1 in levels or _goes_on(reading, at, levels)):
+        return True
+    return ends and (at - 1 in names or _THESE.search(reading.question[: word.start]) is not None)
+
+
+def _goes_on(reading: Reading, at: int, levels: set[int]) -> bool:
+    """Say whether a level follows as what a thing has: `the birds of diet 3`, `the membranes with puromycin`."""
+    behind = [n for n in range(at + 1, min(at + 4, len(reading.words))) if n in levels]
+    between = (reading.question[reading.words[at].end : reading.words[n].start] for n in behind)
+    return any(map(_GOES_ON.fullmatch, between))
 
 
 _NEXT = re.compile(

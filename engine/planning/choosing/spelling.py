@@ -45,6 +45,16 @@ def _meant(question: str, word: Token, names: frozenset[str]) -> str:
     return "" if any(name[0] == word.text[0] and misspelt(word.text, name) for name in names) else near[0]
 
 
+def slip_of_asking(word: str) -> bool:
+    """Say whether a word that says nothing else is one letter from a word that people ask with: `batch efect`."""
+    near = _general().get(word[:1], ())
+    return len(word) > LEAST and not is_english(word) and any(_near(word, other) for other in near)
+
+
+def _near(word: str, other: str) -> bool:
+    return len(other) > LEAST and abs(len(word) - len(other)) <= 1 and slips(word, other, 1) == 1
+
+
 def asked_with(word: Token) -> bool:
     """Say whether people ask questions with a word."""
     return word.stem in model().general or any(word.stem in stems for stems in model().own.values())

@@ -66,7 +66,8 @@ def finished(
     leaves = bool(profiles) and leaves_what_is_asked(reading, left, asks=asks)
     unsure = alone and (leaves or _unsure(first, every, made, catalogue))
     lost = len(things(reading, left))
-    if alone and profiles and barely_meant(first, reading, made.data, unsure=unsure, lost=lost):
+    guessed = unsure or (alone and first.wording < LEAST)
+    if alone and profiles and barely_meant(first, reading, made.data, unsure=guessed, lost=lost):
         raise too_little(reading, made.data, every)
     if unsure:
         made.questions.insert(0, did_you_mean(first, alternatives))
@@ -104,9 +105,11 @@ def _unsure(first: Candidate, every: list[Candidate], made: Making, catalogue: C
     beside = {key for name in around for key in catalogue.registry.get(name).answers}
     if _put_for_repeats(first, every):
         return bool(first.unmet) or bool(first.left)
-    faint = first.wording < LEAST and not _named_otherwise(first, every)
+    own = _one_question(first, every) | beside
+    heard = sum(c.wording for c in every if c.analysis.id in own)
+    faint = heard < LEAST and not _named_otherwise(first, every)
     doubted = faint or bool(first.unmet) or bool(first.left) or _overruled(first, every)
-    return doubted or not _leads(first, every, beside)
+    return doubted or not _leads(first, every, own)
 
 
 def _without_part(made: Making) -> list[str]:
@@ -137,25 +140,46 @@ def _about_data(made: Making, profiles: list[Profile]) -> list[str]:
     return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
 
 
-def _leads(first: Candidate, every: list[Candidate], beside: set[str]) -> bool:
+def _leads(first: Candidate, every: list[Candidate], own: set[str]) -> bool:
     """Say whether what a plan does is clearly likelier than all others together, or stands far above each of them.
 
     A plan does more than its answer: a test of survival curves brings the curves along.
     """
-    own = {first.analysis.id, *beside, *(c.analysis.id for c in every if _alike(first, c))}
     share = sum(c.probability for c in every if c.analysis.id in own)
     if first.instead_of:
         share = max(share, first.probability)
-        own.add(first.instead_of)
+        own = own | {first.instead_of}
     second = max((c.probability for c in every if c.analysis.id not in own), default=0.0)
     return share >= CLEAR or (share >= LIKELY and share >= FAR * second)
 
 
-def _alike(first: Candidate, other: Candidate) -> bool:
-    """Say whether an analysis answers the same question of the same columns: a share by groups, tested or as a table."""
-    if other.analysis.id not in first.analysis.alike or first.bound is None or other.bound is None:
+def _one_question(first: Candidate, every: list[Candidate]) -> set[str]:
+    """Return the analyses that answer the question of a plan by other means: which one it is, is no matter of what is meant.
+
+    They take the same columns, and either say that they are alike (a share by groups, tested or as a table), or are put in the
+    place of one that is heard and that the data do not meet: it is part of what is heard then.
+    """
+    heard = max(every, key=lambda c: c.wording)
+    heirs = {*heard.analysis.instead} if heard.wording >= LIKELY and _in_place(first, heard) else set[str]()
+    means = {*first.analysis.alike, *heirs}
+    own = {first.analysis.id, *(c.analysis.id for c in every if c.analysis.id in means and _same_columns(first, c))}
+    return own | ({heard.analysis.id} if heirs else set())
+
+
+def _in_place(first: Candidate, heard: Candidate) -> bool:
+    """Say whether an analysis is what is heard, done as the data need it: of the same columns, and who is measured repeatedly."""
+    if first.bound is None or heard.bound is None or not heard.unmet or first.unmet:
         return False
-    return {*first.bound.columns()} == {*other.bound.columns()} and not (other.bound.missing or other.unmet)
+    more = {*first.bound.columns()} - {*heard.bound.columns()}
+    subjects = {item.subject for item in first.bound.sheet.structure.repeated} if first.bound.sheet else set[str]()
+    same = more <= subjects or heard.unmet == ("nothing_left",)
+    return first.analysis.id in heard.analysis.instead and same
+
+
+def _same_columns(first: Candidate, other: Candidate) -> bool:
+    if first.bound is None or other.bound is None or other.bound.missing or other.unmet:
+        return False
+    return {*first.bound.columns()} == {*other.bound.columns()}
 
 
 def _put_for_repeats(first: Candidate, every: list[Candidate]) -> bool:

@@ -84,6 +84,8 @@ _EVERY = re.compile(
 )
 _EXPLAINED = re.compile(r"(?<![\w.])-?\d{1,2}\s*[=:]\s*[A-Za-z][^,;.()=]*")
 """`2 = death without relapse` says what a code stands for and leaves out no rows."""
+_MOMENT_BEFORE = re.compile(r"\b(?:at|on|in|after|until|from)\s+(?!the\s)[A-Za-z]\w*\s+\Z", re.IGNORECASE)
+"""What stands before a number that a colon explains nothing of: `at month 4: treatment, age and sex`."""
 
 
 def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozenset()) -> Reading:
@@ -222,7 +224,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     reading.parts = _one_part(parts_of(coded), by_name)
     reading.ranges, reading.nested = ranges(coded, by_name), nested_in(coded)
     reading.counted_for = only_counted_for(coded, _numberings(data))
-    explained = [match.span() for match in _EXPLAINED.finditer(question)]
+    explained = [m.span() for m in _EXPLAINED.finditer(question) if not _MOMENT_BEFORE.search(question[: m.start()])]
     if letters_told(question, [*by_name.values()]):
         explained += [match.span() for match in LETTERS.finditer(question)]
     kept = [
