@@ -29,6 +29,8 @@ from engine.text.tokens import Token, tokens
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
 _SHORT = frozenset("btw pls plz pt pts thx asap fyi etc vs glm lmm lm glmm ols reml".split())
 """Short forms of letters and of models, which name no data."""
+_ACTS = frozenset("affect affects affected influence influences influenced impact impacts matter matters".split())
+"""Verbs that say that one thing acts on another."""
 _SMALL = frozenset("a an the of in on at to is it as by or and be do if so we i me my no not up for".split())
 
 
@@ -68,6 +70,7 @@ def unexplained(
             token.text in _SMALL
             or token.text in WHOM
             or token.text in _SHORT
+            or token.text in _ACTS
             or token.text.removesuffix("s") in PERSONS
             or token.text.removesuffix("s") in FAMILY
             or (token.text.removesuffix("s") in _KINDS and _beside_column(reading, at))

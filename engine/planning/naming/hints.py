@@ -24,7 +24,8 @@ from engine.text.tokens import Token
 
 WHOM = frozenset(
     "patients patient subjects subject animals animal persons person people individuals individual participants volunteers "
-    "volunteer".split()
+    "volunteer birds bird fish mice rats dogs dog cats cat pigs pig sheep goats goat horses horse chicks chick trees tree "
+    "mothers mother babies baby infants infant newborns newborn children kids".split()
 )
 """Words of general language for those whom the rows are about; where no column names them, they say nothing more."""
 

@@ -39,6 +39,7 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
             if not re.search(r"[^\W\d_]", level):  # the two of `two assays` is not that of 2024-02
                 continue
             found += _level(words, column, level, Name(level, weights, units=False), weights, text)
+        found = [m for m in found if not _of_all(m, found, levels)]
         literal = [m._replace(level=level) for level in levels for m in literally(words, level, text, column.name)]
         longest = [m for m in literal if not any(_inside(m, other) for other in literal)]
         found = [m for m in found if not any(m.first <= o.last and o.first <= m.last for o in longest)] + longest
@@ -49,6 +50,14 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         # `which shops` are the rows that shop_no names, and not the fish shops.
         and not (m.width == 1 and m.strength < SURE_NAME and words[m.first].stem in rows)
     ]
+
+
+def _of_all(mention: ColumnMention, found: Sequence[ColumnMention], levels: Sequence[str]) -> bool:
+    """Say whether a word is part of every level of a column and so names none: the penguins of `Gentoo penguin`."""
+    alike_in = {
+        m.level for m in found if m.column == mention.column and (m.first, m.last) == (mention.first, mention.last)
+    }
+    return mention.width == 1 and len(levels) > 1 and alike_in >= {*levels}
 
 
 MANY = 12

@@ -29,7 +29,7 @@ def numbered_mentions(
     ends = [*_ends(words, by_name, named, text), *_starts(words, columns, text), *_lettered(words, columns, text)]
     found = [*_before(words, by_name, named, text), *_runs(words, columns, heads), *_measured(words, columns)]
     found = [m for m in found if not any(e.first <= m.first <= e.last for e in ends)]
-    found += [*ends, *_at_a_time(words, columns), *_in_a_year(words, columns, text)]
+    found += [*ends, *_at_a_time(words, columns), *_in_a_year(words, columns, text), *_at_a_step(words, columns, text)]
     for start, able in _beside(words, columns, named).items():
         for name, strength in able:
             column = by_name.get(name)
@@ -107,6 +107,23 @@ def _in_another_unit(number: float, unit: str, columns: Sequence[ColumnProfile])
         if level:
             found[column.name] = level
     return found
+
+
+def _at_a_step(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
+    """Return the bare number of `is juice better at 0.5` as the level of the only dose or time that has it."""
+    steps = [c for c in columns if c.levels and max(c.role("dose"), c.role("time")) >= LIKELY]
+    found: list[ColumnMention] = []
+    for at, token in enumerate(words):
+        if token.number is None or at == 0 or words[at - 1].text != "at" or not _NOTHING_MORE.match(text[token.end :]):
+            continue
+        having = [(c.name, level) for c in steps for level in c.levels if as_number(level) == token.number]
+        found += [ColumnMention(name, level, at, at, 0.9) for name, level in having if len(having) == 1]
+    return found
+
+
+_NOTHING_MORE = re.compile(
+    r"\s*(?:[,;:?!)]|\.(?!\d)|\Z|(?:and|or|only|in|with|for|than|is|are|does|do)\b)", re.IGNORECASE
+)
 
 
 def _in_a_year(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:

@@ -82,11 +82,14 @@ def minimum_log2_fold_change(question: str) -> StatedNumber | None:
 
 
 def top_n(question: str) -> StatedNumber | None:
-    """Return how many items a question wants: `top 20`, `the ten most ...`, `the 10 heaviest`."""
+    """Return how many items a question wants: `top 20`, `the ten most ...`, `the 10 heaviest`, `the oldest 5`."""
     words = "|".join(_COUNTS)
-    match = re.search(rf"\btop[\s-]*(?P<n>\d+|{words})\b", question, re.IGNORECASE) or re.search(
-        rf"\b(?P<n>\d+|{words})\s+(?:{_BEST})\b", question, re.IGNORECASE
+    ways = (
+        rf"\btop[\s-]*(?P<n>\d+|{words})\b",
+        rf"\b(?P<n>\d+|{words})\s+(?:{_BEST})\b",
+        rf"\b(?:{_BEST})\s+(?P<n>\d{{1,3}}|{words})(?=\s*(?:[?!,;]|\.(?!\d)|\Z|[a-z]{{3,}}s\b(?<!hours)(?<!days)(?<!weeks)(?<!months)(?<!years)))",
     )
+    match = next((found for way in ways if (found := re.search(way, question, re.IGNORECASE))), None)
     return StatedNumber(int(_number(match["n"])), match.start(), match.end()) if match else None
 
 

@@ -524,8 +524,9 @@ def proportion_test(
         warnings.append("A group has no event: its risk ratio has no interval; read the difference.")
     shares = pd.DataFrame(list(rows.values()))
     findings = [
-        {"text": f"The share of {what} is {100 * row['share']:.1f} % in {row['group']} ({row['events']} of "
-                 f"{row['total']}; 95 % CI {100 * row['lower_95']:.1f} to {100 * row['upper_95']:.1f} %).",
+        {"text": f"The share of {what} is {100 * row['share']:.1f} %{' in ' + str(row['group']) if group else ''} "
+                 f"({row['events']} of {row['total']}; 95 % CI {100 * row['lower_95']:.1f} to "
+                 f"{100 * row['upper_95']:.1f} %).",
          "values": finding_values(share=(row["share"], row["lower_95"], row["upper_95"]), events=row["events"],
                                   total=row["total"]),
          "output": "shares", "row": table_row(shares, group=row["group"])}

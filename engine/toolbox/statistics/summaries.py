@@ -274,11 +274,12 @@ def summarize_table(
     elif count and not group_by and once and len(chosen) == 1:
         told = f"{rows[0]['n']} rows, each with {chosen[0]} of its own."
         findings.insert(0, {"text": told, "output": "summary", "values": finding_values(n=rows[0]["n"])})
-    elif count and group_by and once:  # each row is one of what is counted
+    elif count and group_by and (once or len(chosen) > 3):  # each row is one of what is counted
         sizes = groups.size().sort_values(ascending=False)
         told = in_a_row([f"{size} in {called_level(level, group_by)}" for level, size in sizes.head(20).items()])
         values = finding_values(**{f"n {level}": int(size) for level, size in sizes.head(20).items()})
-        told = f"{told} ({int(sizes.sum())} rows of {in_a_row(chosen)})."
+        of = f" of {in_a_row(chosen)}" if once else ""
+        told = f"{told} ({int(sizes.sum())} rows{of})."
         findings.insert(0, {"text": told, "output": "summary", "values": values})
     for row in [row for row in rows if row["type"] == "number"][:9]:
         where = {group_by: row[group_by], "column": row["column"]} if group_by else {"column": row["column"]}
