@@ -68,7 +68,7 @@ def unexplained(
             continue
         if not _names_group(reading, at) and (
             token.text in _SMALL
-            or token.text in WHOM
+            or (token.text in WHOM and not _PER_ONE.search(reading.question[: token.start]))
             or token.text in _SHORT
             or token.text in _ACTS
             or token.text.removesuffix("s") in PERSONS
@@ -87,6 +87,8 @@ def unexplained(
     return left
 
 
+_PER_ONE = re.compile(r"\bper\s+$", re.IGNORECASE)
+"""What is counted for one of them is another number: `more than 20 ticks per chick`."""
 _KINDS = frozenset(
     "score level value measurement measure reading index count result scale rating amount status category variable".split()
 )

@@ -66,7 +66,7 @@ def finished(
     leaves = bool(profiles) and leaves_what_is_asked(reading, left, asks=asks)
     unsure = alone and (leaves or _unsure(first, every, made, catalogue))
     lost = len(things(reading, left))
-    guessed = unsure or (alone and first.wording < LEAST)
+    guessed = unsure or (alone and _faint(first, first.wording, every) and not _put_for_repeats(first, every))
     if alone and profiles and barely_meant(first, reading, made.data, unsure=guessed, lost=lost):
         raise too_little(reading, made.data, every)
     if unsure:
@@ -107,8 +107,7 @@ def _unsure(first: Candidate, every: list[Candidate], made: Making, catalogue: C
         return bool(first.unmet) or bool(first.left)
     own = _one_question(first, every) | beside
     heard = sum(c.wording for c in every if c.analysis.id in own)
-    faint = heard < LEAST and not _named_otherwise(first, every)
-    doubted = faint or bool(first.unmet) or bool(first.left) or _overruled(first, every)
+    doubted = _faint(first, heard, every) or bool(first.unmet) or bool(first.left) or _overruled(first, every)
     return doubted or not _leads(first, every, own)
 
 
@@ -193,6 +192,11 @@ def _put_for_repeats(first: Candidate, every: list[Candidate]) -> bool:
 
 PLAIN, SURELY = 0.8, 0.95
 """How likely the words alone make what is asked for, and how sure it is that rows repeat subjects."""
+
+
+def _faint(first: Candidate, wording: float, every: list[Candidate]) -> bool:
+    """Say whether hardly a word asks for an analysis, and none that asks for what it stands in the place of."""
+    return wording < LEAST and not _named_otherwise(first, every)
 
 
 def _named_otherwise(first: Candidate, every: list[Candidate]) -> bool:

@@ -54,10 +54,9 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
 
 def _of_all(mention: ColumnMention, found: Sequence[ColumnMention], levels: Sequence[str]) -> bool:
     """Say whether a word is part of every level of a column and so names none: the penguins of `Gentoo penguin`."""
-    alike_in = {
-        m.level for m in found if m.column == mention.column and (m.first, m.last) == (mention.first, mention.last)
-    }
-    return mention.width == 1 and len(levels) > 1 and alike_in >= {*levels}
+    here = [m for m in found if (m.first, m.last) == (mention.first, mention.last)]
+    vague = mention.width == 1 and mention.strength < SURE_NAME and {m.strength for m in here} == {mention.strength}
+    return vague and len(levels) > 1 and {m.level for m in here if m.column == mention.column} >= {*levels}
 
 
 MANY = 12
