@@ -208,7 +208,8 @@ def condition(rows: Sequence[Restriction], data: Data) -> str:
     """Return rows to keep as the condition that a step for it takes: "`sex` in ['F'] and `age` > 60".
 
     Leaving out values leaves the rows without one: a condition on nothing is neither true nor false otherwise. Whole subjects go
-    or stay by how many of their rows have a value: "count_of(`note` in ['died'], `calf`) == 0".
+    or stay by how many of their rows have a value: "count_of(`note` in ['died'], `calf`) == 0". What is said with `or` stands in
+    brackets: "(`viability` < 70 or `events` < 10000)".
     """
     parts: list[str] = []
     for item in sorted(rows, key=lambda row: row.first):
@@ -219,9 +220,8 @@ def condition(rows: Sequence[Restriction], data: Data) -> str:
         stays = f" or is_missing({name})" if column is not None and column.missing else ""
         if item.whole:
             some = "> 0" if item.op == "in" else "== 0"
-            parts.append(f"count_of({name} in [{', '.join(values)}], `{item.whole}`) {some}")
-            continue
-        if item.op == "between":
+            text = f"count_of({name} in [{', '.join(values)}], `{item.whole}`) {some}"
+        elif item.op == "between":
             text = f"{name} >= {values[0]} and {name} <= {values[1]}"
         elif item.op == "not between":
             text = f"{name} < {values[0]} or {name} > {values[1]}"
@@ -229,8 +229,14 @@ def condition(rows: Sequence[Restriction], data: Data) -> str:
             text = f"{name} {item.op} [{', '.join(values)}]"
         else:
             text = f"{name} {item.op} {values[0]}"
-        stays = stays if item.out or item.op == "not in" else ""
-        parts.append(f"({text}{stays})" if stays or item.op == "not between" else text)
+        stays = stays if (item.out or item.op == "not in") and not item.whole else ""
+        text = f"({text}{stays})" if stays or item.op == "not between" else text
+        if item.either and parts:
+            parts[-1] = (
+                f"({parts[-1].removeprefix('(').removesuffix(')') if ' or ' in parts[-1] else parts[-1]} or {text})"
+            )
+        else:
+            parts.append(text)
     return " and ".join(parts)
 
 

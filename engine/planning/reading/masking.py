@@ -124,6 +124,11 @@ def leaving_words(reading: Reading) -> list[tuple[int, int]]:
             found.append((start, end))
         elif item.sure and (item.op == "not in" or item.out):
             before, after = BEFORE_ROWS.search(reading.question[:start]), AFTER_ROWS.match(reading.question, end)
-            if before or after:
+            if found and _ALSO.fullmatch(reading.question[found[-1][1] : start]):
+                found.append((found[-1][1], after.end() if after else end))  # `below 70 or less than 10`
+            elif before or after:
                 found.append((before.start() if before else start, after.end() if after else end))
     return found
+
+
+_ALSO = re.compile(r"[^.;:?!]{0,20}?\b(?:or|and)\b[^.;:?!]{0,40}", re.IGNORECASE)

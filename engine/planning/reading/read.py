@@ -58,6 +58,7 @@ from engine.planning.reading.rows import (
     different_in,
     more_in,
     restrictions,
+    with_either,
 )
 from engine.planning.reading.terms import (
     PHRASE,
@@ -280,6 +281,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     happened = {made.column for sheet in data.sheets for made in sheet.made if made.happened}
     reading.restrictions = [r for r in reading.restrictions if r.column not in happened]
     reading.parts |= {name: {"outcome"} for name in reading.columns() if name in happened}
+    reading.restrictions = with_either(reading.restrictions, coded)
     reading.unclear = [item.doubt for item in remarks if item.doubt]
     reading.spared = talked_of(coded, [])
     reading.genes = _genes(question, data, mentions, words)

@@ -38,6 +38,8 @@ class Restriction(NamedTuple):
     """The column of subjects of whom all rows go or stay where one of them has a value."""
     why: str = ""
     """What the plan says of it, where the words name no value but what a remark says."""
+    either: bool = False
+    """True where a row that meets it or the one before it is meant: `below 70 or fewer than 10000`."""
 
     def holds(self, level: str) -> bool:
         """Say whether a level meets it; what is no number meets every cut."""

@@ -238,6 +238,29 @@ def claimed_of_one(item: Restriction, parts: dict[str, set[Part]], mentions: Seq
     return item.op == "in" and "by" in parts.get(item.column, ()) and not named <= set(item.values)
 
 
+def with_either(found: Sequence[Restriction], coded: Coded) -> list[Restriction]:
+    """Return rows to keep, those marked that a row may meet instead of what is said before them: `below 70 or fewer than 10`.
+
+    Rows that go for one reason or another must not meet any, and those are told as what stays.
+    """
+    kept: list[Restriction] = []
+    for item in sorted(found, key=lambda r: r.first):
+        before = kept[-1] if kept else None
+        if before is not None and before.column != item.column and (before.op in _BEYOND or item.op in _BEYOND):
+            between = coded.question[coded.words[before.last].end : coded.words[item.first].start]
+            joined = _OR.search(between) is not None
+            if joined and before.out and not item.out and item.op in _BEYOND:
+                item = item._replace(op=_BEYOND[item.op], out=True)  # `leave out those below 70 or with fewer than 10`
+            elif joined and not (before.out or item.out or "not in" in (before.op, item.op)):
+                item = item._replace(either=True)
+        kept.append(item)
+    return kept
+
+
+_BEYOND: dict[str, Literal[">", ">=", "<", "<="]] = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
+_OR = re.compile(r"\A(?![^;.?!]*\band\b)[^;.?!]*\bor\b[^;.?!]*\Z", re.IGNORECASE)
+
+
 def _says_nothing(item: Restriction, columns: dict[str, ColumnProfile]) -> bool:
     """Say whether all levels of a column are named: leaving them out leaves no row, keeping them leaves out none.
 
