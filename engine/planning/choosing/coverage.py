@@ -29,8 +29,10 @@ from engine.text.tokens import Token, tokens
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
 _SHORT = frozenset("btw pls plz pt pts thx asap fyi etc vs glm lmm lm glmm ols reml".split())
 """Short forms of letters and of models, which name no data."""
-_ACTS = frozenset("affect affects affected influence influences influenced impact impacts matter matters".split())
-"""Verbs that say that one thing acts on another."""
+_ACTS = frozenset(
+    "affect affects affected influence influences influenced impact impacts matter matters frequent frequently rare rarely rarer".split()
+)
+"""Words that say that one thing acts on another, or how often something is so."""
 _SMALL = frozenset("a an the of in on at to is it as by or and be do if so we i me my no not up for".split())
 
 

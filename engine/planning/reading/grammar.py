@@ -28,6 +28,8 @@ _VARIES = (
     r"(?:differ|different|differs|differences?|vary|varies|change|changes|rise|rises|fall|falls|increase|increases|decrease|"
     r"decreases|grow|grows|higher|lower|greater|smaller|larger|longer|shorter|heavier|lighter|compare|compared|distributed|same)\w*"
 )
+_HAVING = r"\s+(?:(?:to|have|had|has|get|gets|got|develop\w*|suffer\w*|show\w*|an?|the|some|from)\s+){0,4}"
+"""`patients with A have more often a B`: B is what happened."""
 _CHANCE = r"(?:odds|(?-i:OR)|risk|hazard|chances?|probability|likelihood|rate|share|proportion|percentage|fraction)(?: ratio)?s?"
 _WHOM = rf"{_GAP}<[cl]\d+>\s*(?:(?:<c\d+>|users?|takers?|patients?|people|persons?|groups?|subjects?|animals?)(?!\w)|{_GAP}\b(?:of|to)\b)"
 """`the risk for the users of having a stroke`: whose risk it is, not of what."""
@@ -67,7 +69,8 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"{_Y}{_GAP}\bdepend(?:s|ent|ing)? on{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_X}{_GAP}\b{_VERBS}\b{_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b{_CHANCE} (?:of|to|that|for(?!{_WHOM})){_GAP}{_Y}", {"y": "outcome"}),
-    (rf"{_Y}\s+(?:more|less)\s+(?:often|frequent|likely|common)", {"y": "outcome"}),
+    (rf"{_Y}\s+(?:more|less)\s+(?:often|frequent|likely|common)(?:ly)?(?!{_HAVING}<[cl])", {"y": "outcome"}),
+    (rf"\b(?:with|without|on|taking|after|under)\s+{_X}(?:\s+(?!<)[\w'-]+){{0,3}}?\s+(?:more|less)\s+(?:often|frequently|likely)(?={_HAVING}<){_HAVING}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b{_CHANCE} (?:of|to|that){_GAP}{_Y}{_GAP}\b(?:for|in|with|among|between|by){_GAP}{_X}", {"x": "cause"}),
     (rf"\b{_CHANCE} (?:for|in|with|among|between|by){_GAP}{_X}(?:\s*<c\d+>)?{_GAP}\b(?:of|to){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b{_UNLIKE_IN}{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
