@@ -70,13 +70,27 @@ def _asked(profile: Profile, asked: set[str], kept: str) -> Profile:
     # What every sheet has (the number of the animal, the day) speaks of none of them.
     of_all = Counter(word for words in own.values() for word in words)
     said = {
-        title: sum(weight for word, weight in words.items() if word in asked and of_all[word] < len(sheets))
+        title: sum(
+            weight for word, weight in words.items() if _says(word, weight, asked) and of_all[word] < len(sheets)
+        )
+        + (_TITLE if sheets[title].structure.survival and asked & _ENDS else 0)
         for title, words in own.items()
     }
     told = {title: said[title] + sum(said[one["sheet"]] for one in _lists(sheet)) for title, sheet in sheets.items()}
     # What a list of animals says alone is asked of animals, and not of each of their days beside which it stands.
     best = max(sheets, key=lambda title: (told[title], said[title]))
     return of_sheet(usual, best)
+
+
+def _says(word: str, weight: float, asked: set[str]) -> bool:
+    """Say whether a question has a word of a sheet, of its title also cut short: `surv` for survival."""
+    short = weight == _TITLE and len(word) >= _SHORT
+    return word in asked or (short and any(one.startswith(word) for one in asked))
+
+
+_SHORT = 4
+_ENDS = frozenset(map(stem, "survival survive survived hazard kaplan mortality died".split()))
+"""What is asked of times to an event."""
 
 
 def _lists(sheet: Profile) -> list[dict[str, str]]:

@@ -258,9 +258,17 @@ def with_legend(columns: Sequence[ColumnProfile], rows: Rows) -> list[ColumnProf
 
 
 def explains(rows: Rows, columns: Sequence[str]) -> bool:
-    """Say whether a table explains another with these columns: its first cells name two or more, and little else."""
-    first = {in_one(row[0]) for row in rows if row and row[0].strip()}
-    return len(first & {in_one(name) for name in columns}) >= max(2, _MOST_OF_IT * len(first))
+    """Say whether a table explains another with these columns: its first cells name two or more, and little else.
+
+    A cell may name a column alone or with one of its codes: `out_code 2`.
+    """
+    names = {in_one(name) for name in columns}
+    first = {row[0].strip() for row in rows if row and row[0].strip()}
+    called = {
+        cell: next((n for n in (in_one(cell), in_one(cell.partition(" ")[0])) if n in names), "") for cell in first
+    }
+    told = [name for name in called.values() if name]
+    return len({*told}) > 1 and len(told) >= _MOST_OF_IT * len(first)
 
 
 def _spells_out(rows: Rows) -> bool:

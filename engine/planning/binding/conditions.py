@@ -378,6 +378,13 @@ def grouped(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def two_groupings(bound: Bound, reading: Reading) -> bool:
+    """Two groupings are named: by one of them or none, a measurement is described."""
+    names = [p.name for p in bound.spec.params if p.role == "split"]
+    return all(bound.params.get(name) and name not in bound.guessed for name in names)
+
+
+@_named
 def pairs_exist(bound: Bound, reading: Reading) -> bool:
     """Subjects have several rows, or several columns hold one measurement: there is something to pair."""
     if bound.of_role("measure_a", "wide"):

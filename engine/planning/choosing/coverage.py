@@ -14,7 +14,7 @@ from engine.domain.plan import LEFT_ASIDE, OpenQuestion, texts_of
 from engine.planning.binding.bound import Bound
 from engine.planning.choosing.choose import model
 from engine.planning.choosing.spelling import slip_of_asking
-from engine.planning.naming.hints import DONE_NEXT, WHOM
+from engine.planning.naming.hints import DONE_NEXT, LIVING, WHOM
 from engine.planning.naming.lexicon import is_term
 from engine.planning.naming.mention import FAMILY, PERSONS
 from engine.planning.reading.grammar import HOLDS
@@ -49,6 +49,7 @@ def unexplained(
         terms: also those that the lexicon knows as names of data, though people ask other questions with them: smoking.
     """
     general = model().general
+    whom = WHOM | LIVING if bounds else WHOM
     asked = frozenset[str]().union(*(model().own.get(key, frozenset()) for key in analyses))
     known = {stem(part) for name in files for part in name_parts(name)}
     for bound in bounds:
@@ -70,7 +71,7 @@ def unexplained(
             continue
         if not _names_group(reading, at) and (
             token.text in _SMALL
-            or (token.text in WHOM and not _PER_ONE.search(reading.question[: token.start]))
+            or (token.text in whom and not _PER_ONE.search(reading.question[: token.start]))
             or token.text in _SHORT
             or token.text in _ACTS
             or token.text.removesuffix("s") in PERSONS

@@ -24,10 +24,14 @@ from engine.text.tokens import Token
 
 WHOM = frozenset(
     "patients patient subjects subject animals animal persons person people individuals individual participants volunteers "
-    "volunteer birds bird fish mice rats dogs dog cats cat pigs pig sheep goats goat horses horse chicks chick trees tree "
-    "mothers mother babies baby infants infant newborns newborn children kids".split()
+    "volunteer".split()
 )
 """Words of general language for those whom the rows are about; where no column names them, they say nothing more."""
+LIVING = frozenset(
+    "birds bird fish mice rats dogs dog cats cat pigs pig sheep goats goat horses horse chicks chick trees tree mothers mother "
+    "babies baby infants infant newborns newborn children kids".split()
+)
+"""Whom rows are often about; columns and levels may be called so."""
 
 
 def names_only_whom(mention: ColumnMention, words: Sequence[Token]) -> bool:
