@@ -99,6 +99,8 @@ def _binary(column: ColumnProfile, sheet: Sheet) -> float:
 def _count(column: ColumnProfile, sheet: Sheet) -> float:
     if (sheet.structure.repeated and column.name in sheet.structure.times) or is_id(column):
         return 0.0
+    if column.name in sheet.structure.doses:
+        return 0.0  # it was set, not counted
     if column.scale == "count":
         return 1.0
     whole = column.kind == "integer" and not column.unit  # whole grams are weighed

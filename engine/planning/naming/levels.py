@@ -102,7 +102,7 @@ def _inside(mention: ColumnMention, other: ColumnMention) -> bool:
 
 
 _SET_AGAINST = re.compile(
-    r"\b(?P<a>[a-z]{3,})\s+(?:[a-z]+\s+)?(?:vs?\.?|versus|against|than|compared (?:with|to)|and|or)\s+(?:the\s+|in\s+)?(?P<b>[a-z]{3,})",
+    r"\b(?=(?P<a>[a-z]{3,})\s+(?:[a-z]+\s+)?(?:vs?\.?|versus|against|than|compared (?:with|to)|and|or)\s+(?:the\s+|in\s+)?(?P<b>[a-z]{3,}))",
     re.IGNORECASE,
 )
 

@@ -160,7 +160,7 @@ def _measured(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[
     found: list[ColumnMention] = []
     for at, token in enumerate(words[:-1]):
         unit = words[at + 1].text
-        if token.number is None or unit not in UNITS or time_unit(unit):
+        if token.number is None or unit not in UNITS or time_unit(unit) or (at and words[at - 1].text == "per"):
             continue
         # Of a measurement few values would have to come again and again: 15 s is no time in a quadrant.
         few = [c for c in columns if c.scale != "number" or 3 * c.distinct <= sum(c.levels.values())]

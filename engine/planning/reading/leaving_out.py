@@ -59,6 +59,11 @@ _POINTS_BACK = re.compile(
     rf"(?P<n>{LEVELS})(?:[^<>.;?!,]|<[cl]\d+>){{1,60}}?\b(?:so|therefore|thus|hence)\s+(?:is\s+|are\s+|it'?s\s+)?(?:left\s+)?out\b(?=\s*(?:[,.;?!]|$))",
     re.IGNORECASE,
 )
+_THAT_LEVEL = re.compile(
+    rf"(?P<l><l\d+>)(?:[^<>.;?!]|<c\d+>){{0,80}}?[.;?!,]\s*(?:(?:so|then|please|pls|and|but|we|i)\s+){{0,3}}\b(?!dropped){_OUT}\s+(?:this|that)\s+(?P<c><c\d+>)",
+    re.IGNORECASE,
+)
+"""A level before it is left out by the name of its column: `at 1000 ug it kills. Drop that dose`."""
 POINTS_BACK = re.compile(
     rf"(?:(?<=[.;:?!,(])|^|\b(?:and|but)\b)\s*(?P<what>[^.;:?!]{{2,80}}?)[,.;]?\s*(?:(?:so|then|please|pls|better|just|i|we|would|can|you)\s+){{0,3}}"
     rf"(?P<out>\b(?:(?!dropped|without|with|except|but|other|apart){_OUT}\s+(?:him|her|it|them|(?:this|that)(?=\s*(?:[,.;:?!]|$|and\b)))|(?:leave|take|throw|kick)\s+(?:him|her|it|them|this|that)\s+out))\b",
@@ -112,6 +117,10 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
         named = next(name for name in "lmn" if match[name])
         if not _OF_ANOTHER.search(text[match.end(named) : match.end()]):
             yield coded.inside(match[named])
+    for match in _THAT_LEVEL.finditer(text):
+        level, of = coded.inside(match["l"]), coded.inside(match["c"])
+        if {m.column for m in level} == {m.column for m in of}:
+            yield level
     yield from _alone(coded)
 
 
