@@ -18,9 +18,9 @@ _WRITTEN = {
 }
 UNITS_OF_TIME = {word: unit for unit, words in _WRITTEN.items() for word in words.split()}
 """Word or abbreviation without accents -> unit; a visit orders as one."""
-_SINCE = {"hour": "hpi hpf hpt hpa", "day": "dpi dpf dpt dpa dap", "week": "wpi wpf wpt"}
+_SINCE = {"hour": "hpi hpf hpt hpa", "day": "dpi dpf dpt dpa dap dai", "week": "wpi wpf wpt"}
 UNITS_OF_TIME |= {word: unit for unit, words in _SINCE.items() for word in words.split()}
-"""How columns of hours, days and weeks since infection, fertilisation, treatment, amputation, planting are called."""
+"""How columns of hours, days and weeks since infection, treatment, planting or the like are called."""
 _DAYS: dict[str, float] = {
     "second": 1 / 86400,
     "minute": 1 / 1440,

@@ -75,3 +75,37 @@ def test_a_run_is_on_the_sheet_that_was_asked_for(battery, open_engine):
     again = engine.draft("Does center_time_s differ by GT?", [battery])[1][0]
     assert again.column("rearings").corrected == "ignore"
     assert [(r.role, r.confidence) for r in again.column("mouse").roles] == [("id", 0.7)], "of this sheet's rows"
+
+
+@pytest.fixture
+def tumours(tmp_path):
+    """Volumes and ends of simulated mice in two sheets, and a third that says what `Rx A` and `end_code 1` are."""
+    rng = np.random.default_rng(8)
+    mice, arm = [f"m{k:02d}" for k in range(32)], np.repeat(["A", "B"], 16)
+    volumes = pd.DataFrame({"mouse": mice, "Rx": arm, "d8": rng.integers(20, 60, 32), "d12": rng.integers(60, 200, 32)})
+    ends = pd.DataFrame({"mouse": mice, "Rx": arm, "day_end": rng.integers(18, 44, 32), "end_code": [0, 1, 1, 2] * 8})
+    legend = [("key", "what"), ("Rx A", "vehicle"), ("Rx B", "antibody"), ("end_code 0", "alive at the end"), ("end_code 1", "dead"),
+              ("end_code 2", "removed, wound"), ("day_end", "day it left the study")]  # fmt: skip
+    path = tmp_path / "exp.xlsx"
+    with pd.ExcelWriter(path) as book:
+        volumes.to_excel(book, sheet_name="volumes", index=False)
+        ends.to_excel(book, sheet_name="surv", index=False)
+        pd.DataFrame(legend[1:], columns=legend[0]).to_excel(book, sheet_name="key", index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("question", "sheet"),
+    [("survival curves of the two arms", "surv"), ("median survival by Rx", "surv"), ("d12 by Rx", "volumes")],
+)
+def test_the_sheet_of_ends_is_used_where_survival_is_asked(tumours, question, sheet):
+    (profile,) = of_asked_sheets(profile_files([tumours]), question)
+    assert profile.best.read["sheet"] == sheet
+
+
+def test_cells_with_a_column_and_its_code_explain_the_codes(tumours):
+    profile = of_sheet(profile_files([tumours])[0], "surv")
+    codes = {column.name: column.codes for column in profile.column_profiles if column.codes}
+    assert codes["Rx"] == {"A": "vehicle", "B": "antibody"}
+    assert codes["end_code"]["1"] == "dead"
+    assert (profile.structure.survival["time"], profile.structure.survival["event"]) == ("day_end", "end_code")

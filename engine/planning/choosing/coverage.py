@@ -91,7 +91,7 @@ def unexplained(
 
 
 _PER_ONE = re.compile(r"\bper\s+$", re.IGNORECASE)
-"""What is counted for one of them is another number: `more than 20 ticks per chick`."""
+"""What is counted for one of them is another number: `more than 5 eggs per nest`."""
 _KINDS = frozenset(
     "score level value measurement measure reading index count result scale rating amount status category variable".split()
 )
@@ -210,8 +210,8 @@ _THESE = re.compile(r"\b(?:this|these|our|the same)\s+(?:[\w-]+\s+)?\Z", re.IGNO
 def _whom(reading: Reading, bounds: list[Bound]) -> set[int]:
     """Return the words that only say what is counted, or what a name is of, where the name stands beside them.
 
-    `the birds of diet 3` and `the adeno cases` are rows of a level that is named, `CCR5 genotype` is what a column of groups
-    is of, `these membranes` are those of the data, and `hours gained` gives a unit. Where a part of the plan was guessed, any of
+    `the hens of pen 3` and `the squamous cases` are rows of a level that is named, `APOE genotype` is what a column of groups
+    is of, `these cuttings` are those of the data, and `hours slept` gives a unit. Where a part of the plan was guessed, any of
     them may be it.
     """
     if not bounds or any(bound.missing or any(not _known(bound, name) for name in bound.guessed) for bound in bounds):
@@ -242,7 +242,7 @@ def _known(bound: Bound, name: str) -> bool:
 
 
 def _is_unit(reading: Reading, word: Token) -> bool:
-    """Say whether a word is a unit of nothing that is counted: `the average of the hours gained`, `conc in ppm`."""
+    """Say whether a word is a unit of nothing that is counted: `the mean of the hours slept`, `lead in ppb`."""
     return bool(_UNIT.fullmatch(word.text)) and not _COUNTED.search(reading.question[: word.start])
 
 
@@ -256,7 +256,7 @@ def _of_a_name(reading: Reading, at: int, levels: set[int], names: set[int]) -> 
 
 
 def _goes_on(reading: Reading, at: int, levels: set[int]) -> bool:
-    """Say whether a level follows as what a thing has: `the birds of diet 3`, `the membranes with puromycin`."""
+    """Say whether a level follows as what a thing has: `the hens of pen 3`, `the cuttings with auxin`."""
     behind = [n for n in range(at + 1, min(at + 4, len(reading.words))) if n in levels]
     between = (reading.question[reading.words[at].end : reading.words[n].start] for n in behind)
     return any(map(_GOES_ON.fullmatch, between))

@@ -31,6 +31,12 @@ _WORDS = re.compile(rf"\b(?:{'|'.join(KINDS)}|END|PART)\b|[^\W_]+|%", re.UNICODE
 _WORDS_OF_DATA = re.compile(rf"\b(?:{'|'.join(KINDS)}|END|PART)\b")
 
 
+_ASKS_MORE = re.compile(
+    r"\b(?:odds|(?:adjust|correct|control|account|allow)\w* (?:for|also)|model|regression)\b", re.IGNORECASE
+)
+"""Behind a question mark, too, these say what is to be done: `is it more often with A? odds ratio adjusted for B`."""
+
+
 @functools.cache
 def _forms() -> tuple[tuple[re.Pattern[str], str], ...]:
     """Return (wording, what it stands for) of `forms.tsv`."""
@@ -80,7 +86,8 @@ def worded(text: str, masked: str, whole: str) -> Wording:
     """
     asked, mark, remarks = whole.partition("?")
     # `is it higher in A than in B? only the first of each, some are in there twice`
-    form = plain_form(whole) or (plain_form(asked) if mark and asks_nothing(remarks) else "")
+    beside = bool(mark) and asks_nothing(remarks) and not _ASKS_MORE.search(remarks)
+    form = plain_form(whole) or (plain_form(asked) if beside else "")
     topic, colon, rest = whole.partition(":")
     if not form and colon and not _WORDS_OF_DATA.search(topic):
         form = plain_form(rest)  # `Weights after challenge: what was ...`

@@ -110,7 +110,7 @@ def _in_another_unit(number: float, unit: str, columns: Sequence[ColumnProfile])
 
 
 def _at_a_step(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
-    """Return the bare number of `is juice better at 0.5` as the level of the only dose or time that has it."""
+    """Return the bare number of `is the gel better at 0.5` as the level of the only dose or time that has it."""
     steps = [c for c in columns if c.levels and max(c.role("dose"), c.role("time")) >= LIKELY]
     found: list[ColumnMention] = []
     for at, token in enumerate(words):

@@ -60,10 +60,10 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 _THAT_LEVEL = re.compile(
-    rf"(?P<l><l\d+>)(?:[^<>.;?!]|<c\d+>){{0,80}}?[.;?!,]\s*(?:(?:so|then|please|pls|and|but|we|i)\s+){{0,3}}\b(?!dropped){_OUT}\s+(?:this|that)\s+(?P<c><c\d+>)",
+    rf"(?P<l><l\d+>)(?:[^<>.;?!]|<c\d+>){{0,80}}?[.;?!,]\s*(?:(?:so|then|please|pls|and|but|we|i)\s+){{0,3}}(?:\b(?!dropped){_OUT}\s+(?:this|that)\s+(?P<c><c\d+>)|\b(?:leave|take|throw|kick)\s+(?:this|that)\s+(?P<d><c\d+>)\s+out\b)",
     re.IGNORECASE,
 )
-"""A level before it is left out by the name of its column: `at 1000 ug it kills. Drop that dose`."""
+"""A level before it is left out by the name of its column: `at 80 mM all wilted. Leave that dose out`."""
 POINTS_BACK = re.compile(
     rf"(?:(?<=[.;:?!,(])|^|\b(?:and|but)\b)\s*(?P<what>[^.;:?!]{{2,80}}?)[,.;]?\s*(?:(?:so|then|please|pls|better|just|i|we|would|can|you)\s+){{0,3}}"
     rf"(?P<out>\b(?:(?!dropped|without|with|except|but|other|apart){_OUT}\s+(?:him|her|it|them|(?:this|that)(?=\s*(?:[,.;:?!]|$|and\b)))|(?:leave|take|throw|kick)\s+(?:him|her|it|them|this|that)\s+out))\b",
@@ -117,11 +117,22 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
         named = next(name for name in "lmn" if match[name])
         if not _OF_ANOTHER.search(text[match.end(named) : match.end()]):
             yield coded.inside(match[named])
-    for match in _THAT_LEVEL.finditer(text):
-        level, of = coded.inside(match["l"]), coded.inside(match["c"])
-        if {m.column for m in level} == {m.column for m in of}:
-            yield level
+    yield from (level for level, _ in _that_level(coded))
     yield from _alone(coded)
+
+
+def _that_level(coded: Coded) -> Iterator[tuple[list[ColumnMention], list[ColumnMention]]]:
+    """Yield a level and the name of its column that points back to it where it is left out."""
+    for match in _THAT_LEVEL.finditer(coded.text):
+        level, of = coded.inside(match["l"]), coded.inside(match["c"] or match["d"])
+        if {m.column for m in level} == {m.column for m in of}:
+            yield level, of
+
+
+def without_pointers(coded: Coded) -> list[ColumnMention]:
+    """Return the mentions without the names that only point back to a level that is left out: `drop that dose`."""
+    pointing = [mention for _, of in _that_level(coded) for mention in of]
+    return [mention for mention in coded.mentions if mention not in pointing]
 
 
 def _alone(coded: Coded) -> Iterator[list[ColumnMention]]:

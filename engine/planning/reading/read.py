@@ -44,7 +44,7 @@ from engine.planning.reading.grammar import (
     shares_of,
     than_the_other,
 )
-from engine.planning.reading.leaving_out import WITH_AND, talked_of
+from engine.planning.reading.leaving_out import WITH_AND, talked_of, without_pointers
 from engine.planning.reading.masking import masked
 from engine.planning.reading.named_rows import marks_left_out, named_rows
 from engine.planning.reading.reading import Contrast, Part, Reading, Request, Restriction
@@ -86,7 +86,7 @@ _EVERY = re.compile(
 _EXPLAINED = re.compile(r"(?<![\w.])-?\d{1,2}\s*[=:]\s*[A-Za-z][^,;.()=]*")
 """`2 = death without relapse` says what a code stands for and leaves out no rows."""
 _MOMENT_BEFORE = re.compile(r"\b(?:at|on|in|after|until|from)\s+(?!the\s)[A-Za-z]\w*\s+\Z", re.IGNORECASE)
-"""What stands before a number that a colon explains nothing of: `at month 4: treatment, age and sex`."""
+"""What stands before a number that a colon explains nothing of: `at visit 3: dose, age and sex`."""
 
 
 def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozenset()) -> Reading:
@@ -221,6 +221,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     remarks = named_by_remarks(question, words, mentions, data)
     mentions = beside_remarks(remarks, question, words, mentions, data)
     coded = Coded(question, words, mentions)
+    mentions = without_pointers(coded)
     reading = Reading(question=question, words=words, mentions=mentions)
     reading.parts = _one_part(parts_of(coded), by_name)
     reading.ranges, reading.nested = ranges(coded, by_name), nested_in(coded)
