@@ -27,6 +27,8 @@ from engine.toolbox.registry import ToolRegistry
 
 MOST_ANSWERS, MOST_LEVELS = 4, 8
 MOST_TABLES, MOST_ROWS, MOST_COLUMNS, MOST_CAVEATS = 2, 12, 8, 3
+MOST_NAMED = 3
+"""A list of more columns is described as a whole."""
 NOT_TABLES = frozenset({"figure", "svg", "anndata", "text", "model", "graph"})
 Done = tuple[TaskNode, NodeResult]
 
@@ -128,8 +130,9 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     spans = view.plan.understood if view.plan else []
     # What the step was given it is about anyway: beside the event asked about, another one is what competes with it.
     given, own = set(_own_levels(result, registry)), {span.value for span in spans if span.taken_as == "level"}
-    # Nor is it about what is only held constant.
-    columns_given = {value.rpartition(" = ")[0] for value in given} | {*_texts([result.params.get("adjusted")])}
+    # Nor is it about what is only held constant, or one of a list (`age, weight, CRP and death`).
+    many = [value for value in result.params.values() if isinstance(value, list) and len(value) > MOST_NAMED]
+    columns_given = {value.rpartition(" = ")[0] for value in given} | {*_texts([result.params.get("adjusted"), *many])}
     own = {value for value in own if value.rpartition(" = ")[0] not in columns_given} | (own & given)
     levels = {value for value in own if value.rpartition(" = ")[0] not in columns_given}
     beside = [value.rpartition(" = ")[2] for value in own - given]
@@ -140,18 +143,27 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     # A level that the first tells of already needs no finding on it alone.
     alone = [value.rpartition(" = ")[2] for value in levels if not _names_level(first, value)]
 
+    # The one on two of three groups; of two groups every finding of a table of characteristics names both.
+    ends = [value.rpartition(" = ")[2] for value in levels]
+    of_pair = [f for f in result.findings if len(ends) == 2 and all(_holds(_row(f), end) for end in ends)]
+
     def said(finding: Finding) -> tuple[bool, bool, bool, int, bool]:
-        row = " ".join(value for value in finding.row.values() if isinstance(value, str))
+        row = _row(finding)
         two = len(levels) > 2 and " vs " in row  # which tells of no third
         told = bool(levels) and not two and all(_names_level(finding, level) for level in levels)
         alike = not first.row or (finding.artifact, set(finding.row)) == (first.artifact, set(first.row))
         about = bool(columns) and alike and all(_holds(row, name) for name in columns)
         only = len(levels) == 1 and any(_holds(row, value) for value in alone)
         only = only or (len(beside) == 1 and _tests(finding, first, beside[0]))
-        pair = len(levels) == 2 and all(_holds(row, value.rpartition(" = ")[2]) for value in levels)  # of three groups
+        pair = of_pair == [finding]
         return told, pair, only, sum(_holds(finding.text, name) for name in genes), about
 
     return max(result.findings, key=said)  # the first of several that say as much
+
+
+def _row(finding: Finding) -> str:
+    """Return the texts of the row that a finding points to."""
+    return " ".join(value for value in finding.row.values() if isinstance(value, str))
 
 
 def _tests(finding: Finding, first: Finding, named: str) -> bool:
