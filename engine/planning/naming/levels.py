@@ -267,6 +267,8 @@ def _says_else(token: Token, level: str, name: Name, text: str) -> bool:
     word, before = token.text, text[: token.start]
     if (word in STOP or word in _WHEN) and word != level.lower():
         return True
+    if time_unit(word) and word not in name.parts:
+        return True  # the `year` is no yearling
     if word in NEGATORS | {"non"} and text[token.end : token.end + 1] == "-":
         return True  # the `non` of `non-eaters` is no `no`
     if word in _PLAIN_WORDS and not re.search(r"[=:'\"]\s*$", before):

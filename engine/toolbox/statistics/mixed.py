@@ -264,6 +264,12 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
     return findings
 
 
+def terms_named(row):
+    """Return the columns that a row of coefficients or tests is of: diet and week of `diet[high vs low]:week`."""
+    term = row.get("term", row.get("effect", ""))
+    return [part.partition("[")[0] for part in term.split(":")]
+
+
 def interaction_told(term, target, clear, estimate):
     """Return how a sentence begins on one coefficient of an interaction: what differs by how much, and where.
 
@@ -563,7 +569,8 @@ def mixed_model(
             terms, effects, together, said, verb, ratio or "estimate", adjusted, () if family == "binomial" else means
         )
         # The effect that is asked about is the answer, also of a single one; which model gave it comes after.
-        answer = [*several, *lead] or rest[:1]
+        own = [found for found in rest if not {*terms_named(found["row"])} & {*adjusted}]
+        answer = [*several, *lead] or own[:1] or rest[:1]
         findings = [*answer, *fitted, *(finding for finding in rest if finding not in answer), *steeper]
     return {
         "coefficients": pd.DataFrame(terms),

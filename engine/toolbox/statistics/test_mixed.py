@@ -456,3 +456,12 @@ def test_a_course_over_time_is_drawn_with_its_means_and_intervals(tmp_path):
     assert record["outputs"]["course_plot"]["type"] == "figure"
     without = mixed_model(TEETH, outcome="distance", fixed=["Sex"], subject="Subject")
     assert without["course_plot"] is None
+
+
+def test_the_answer_is_on_what_is_asked_about_and_not_on_a_factor_it_is_adjusted_for():
+    table = TEETH.assign(clinic=np.array(["a", "b", "c"])[np.arange(len(TEETH)) % 3])
+    given = {"outcome": "distance", "fixed": ["age", "clinic"], "subject": "Subject"}
+    told = mixed_model(table, **given, adjusted=["clinic"])["findings"][0]
+    assert told["row"] == {"term": "age"}
+    other = mixed_model(table, **given, adjusted=["age"])["findings"][0]
+    assert "age" not in other["row"].values()
