@@ -102,7 +102,7 @@ def _inside(mention: ColumnMention, other: ColumnMention) -> bool:
 
 
 _SET_AGAINST = re.compile(
-    r"\b(?=(?P<a>[a-z]{3,})\s+(?:[a-z]+\s+)?(?:vs?\.?|versus|against|than|compared (?:with|to)|and|or)\s+(?:the\s+|in\s+)?(?P<b>[a-z]{3,}))",
+    r"\b(?=(?P<a>[a-z]{3,})\s+(?:[a-z]+\s+)?(?P<by>vs?\.?|versus|against|than|compared (?:with|to)|and|or)\s+(?:the\s+|in\s+)?(?P<b>[a-z]{3,}))",
     re.IGNORECASE,
 )
 
@@ -117,7 +117,10 @@ def beginnings(words: Sequence[Token], columns: Sequence[ColumnProfile], text: s
         for column in columns:
             levels = {level.lower(): level for level in column.levels if level.isalpha() and len(level) < 5}
             pair = [next((levels[v] for v in levels if words[n].text.startswith(v)), "") for n in at]
-            if 2 <= len(column.levels) <= 4 and all(pair) and pair[0] != pair[1]:
+            listed = (
+                match["by"].lower() in ("and", "or") and min(map(len, pair)) == 1
+            )  # `trees and leave` are no t and l
+            if 2 <= len(column.levels) <= 4 and all(pair) and pair[0] != pair[1] and not listed:
                 found += [ColumnMention(column.name, level, n, n, 0.8) for n, level in zip(at, pair, strict=True)]
     return found
 

@@ -136,9 +136,10 @@ class Reading:
 
     def named(self) -> list[str]:
         """Return the columns named themselves, in order."""
-        # `month 4` and `7 dpi` name a level, not the column
+        # `month 4`, `7 dpi` and `3 to 7 dpi` name levels, not the column
         own = {(m.column, m.first - 1) for m in self.mentions if m.level}
         own |= {(m.column, m.last + 1) for m in self.mentions if m.level and self.words[m.last].number is not None}
+        own |= {(r.column, r.last + 1) for r in self.restrictions if self.words[r.last].number is not None}
         own |= {(r.column, r.first - 2) for r in self.restrictions if r.sure and self.words[r.first - 1].text in _IS}
         return list(dict.fromkeys(m.column for m in self.mentions if not m.level and (m.column, m.last) not in own))
 

@@ -17,7 +17,7 @@ def named_unit(name):
         "second": "sec|secs|seconds?|sekunden?|secondes?|segundos?",
         "minute": "mins?|minutes?|minuten?|minutos?",
         "hour": "hrs?|hours?|stunden?|std|heures?|horas?|hp[ifta]",
-        "day": "days?|tage?|jours?|d[ií]as?|dp[ifta]|dap",
+        "day": "days?|tage?|jours?|d[ií]as?|dp[ifta]|da[pi]",
         "week": "wks?|weeks?|wo|wochen?|semaines?|semanas?|wp[ift]",
         "month": "mon?|mth|months?|monate?|mois|mes|meses",
         "year": "yrs?|years?|jahre?|ans?|ann[eé]es?|a[nñ]os?",
