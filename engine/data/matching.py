@@ -151,7 +151,7 @@ def _check_samples(matrix: Profile, sheet: Profile, *, only_sheet: bool) -> list
         ]
     if match.n_matched == len(matrix.sample_ids) and not match.only_in_sheet:
         return []
-    if match.fraction < 0.5:
+    if match.fraction < _MOSTLY:
         near = _near_match(matrix, sheet)
         if near is not None:
             return [near]
@@ -163,7 +163,12 @@ def _check_samples(matrix: Profile, sheet: Profile, *, only_sheet: bool) -> list
             f"None of the {len(matrix.sample_ids)} samples of {matrix.name} ({some(matrix.sample_ids)}) is named in "
             f"{sheet.name} ({some(sheet.sample_ids)}); make the names equal."
         ]
-    warnings = []
+    warnings: list[str] = []
+    if (same := same_samples(matrix, sheet)) and match.fraction >= _MOSTLY:  # few names differ, the others are the same
+        told = [f"{own!r} for {theirs!r}" for own, theirs in same[1].items()]
+        warnings.append(f"Samples of {sheet.name} are taken for those of {matrix.name}: {', '.join(told[:3])}.")
+        called = sheet.model_copy(update={"sample_ids": [same[1].get(name, name) for name in sheet.sample_ids]})
+        match = match_samples(matrix, called)
     if match.only_in_matrix:
         hint = _hint(match.only_in_matrix, match.only_in_sheet)
         warnings.append(
@@ -182,6 +187,10 @@ def _hint(left: list[str], right: list[str]) -> str:
     simple = {plain(r): r for r in right}
     pair = next(((name, simple[plain(name)]) for name in left if plain(name) in simple), None)
     return f" ({pair[0]!r} may be {pair[1]!r})" if pair else ""
+
+
+_MOSTLY = 0.5
+"""From this share of names on that are alike, only the few others are looked at one by one."""
 
 
 def _near_match(matrix: Profile, sheet: Profile) -> str | None:

@@ -16,12 +16,14 @@ from engine.domain.report import Answer, Report, RunView, ShownTable
 from engine.domain.results import Artifact, NodeResult
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError
+from engine.planning.reading.requests import requests_of
 from engine.planning.telling.kept import kept_rows, led_by
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers
 from engine.reporting.status import done_nodes, left_aside, planned, unfinished, warnings_of_files
 from engine.text.codes import meanings
+from engine.text.tokens import tokens
 from engine.toolbox.large_tables import Scan, scan
 from engine.toolbox.registry import ToolRegistry
 
@@ -68,10 +70,41 @@ def all_answered(view: RunView, registry: ToolRegistry) -> bool:
     return bool(due) and all(result is not None and result.findings for _, result in due)
 
 
-def answer_of(view: RunView, pair: Done, registry: ToolRegistry) -> Answer:
-    """Return what a step answers: the finding that says it, and the figure that shows it."""
+def answers_of(view: RunView, pairs: Sequence[Done], registry: ToolRegistry) -> list[Answer]:
+    """Return what steps answer, each by the finding that says it, with the figure that shows it.
+
+    Of a single step two findings answer two requests that are of one analysis: the pooled effect, and what speaks for
+    studies that were not published.
+    """
+    if len(pairs) != 1:
+        return [_answer(view, pair, _asked(view, pair, registry), registry) for pair in pairs]
+    question, (pair,) = view.record.question, pairs
+    led = [_led_to(part, pair, registry) for part in _parts(question)]
+    if len(led) < 2 or not any(led):
+        return [_answer(view, pair, _asked(view, pair, registry), registry)]
+    found = {f.id: f for one in led if (f := one or pair[1].findings[0])}
+    first, *others = (_answer(view, pair, finding, registry) for finding in found.values())
+    return [first, *(other.model_copy(update={"figure": ""}) for other in others)]
+
+
+def _parts(question: str) -> list[str]:
+    """Return the stretches of a question that ask for something, and what a sentence begins with before the first."""
+    words = tokens(question)
+    asked = requests_of(question, words) if words else []
+    parts = [question[words[r.first].start : words[r.last].end] for r in asked]
+    before = question[: words[asked[0].first].start] if asked else ""
+    return [before, *parts] if re.search(r"[\w)],?\s+and\s+\Z", before) else parts
+
+
+def _led_to(question: str, pair: Done, registry: ToolRegistry) -> Finding | None:
+    """Return the later finding that answers what a question says, None where none is declared or several are."""
+    spec = spec_of(registry, pair[1].tool)
+    called = [name for name, words in (spec.leads if spec else {}).items() if re.search(words, question, re.IGNORECASE)]
+    return next((f for f in pair[1].findings if _is_of(f, called[0])), None) if len(called) == 1 else None
+
+
+def _answer(view: RunView, pair: Done, finding: Finding, registry: ToolRegistry) -> Answer:
     node = pair[0]
-    finding = _asked(view, pair, registry)
     figure = _figure(view, pair, registry)
     name = figure.name if figure else ""
     kept = " and ".join(dict.fromkeys(_rows_kept(view, node, registry)))
@@ -122,10 +155,8 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
     kind only, or where the first tells of no row: most rows name some column.
     """
     _, result = pair
-    first, spec = result.findings[0], spec_of(registry, result.tool)
-    called = [name for name, words in (spec.leads if spec else {}).items()
-              if re.search(words, view.record.question, re.IGNORECASE)]  # fmt: skip
-    if len(called) == 1 and (meant := next((f for f in result.findings if _is_of(f, called[0])), None)):
+    first = result.findings[0]
+    if meant := _led_to(view.record.question, pair, registry):
         return meant
     spans = view.plan.understood if view.plan else []
     # What the step was given it is about anyway: beside the event asked about, another one is what competes with it.

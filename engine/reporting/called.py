@@ -47,11 +47,25 @@ def as_called(
             for name, label in zip(measure.columns, labels, strict=True):
                 cut = any(one.startswith((f"{name} cut at ", f"{name}: ")) for one in given)
                 text = _beside(text, name, f"{called} at {label}") if cut or name in given else text
+        text = _of_what(text, profile, understood)
         told = given - {name for measure in occasions for name in measure.columns}
         for column in profile.column_profiles:
             words = _called(column, understood, question) if column.name in told else ""
             text = _beside(text, column.name, words) if words else text
     return text
+
+
+def _of_what(text: str, profile: Profile, understood: Iterable[Span]) -> str:
+    """Return a sentence with a column that is called `count` told with what the question counts: `count of insects`."""
+    for span in understood:
+        column = profile.column(span.value) if span.taken_as == "column" else None
+        if column is not None and name_parts(column.name) in _COUNT and span.text.isalpha() and span.text != column.name:
+            text = re.sub(rf"(?<![\w`])(?:number of )?{re.escape(column.name)}(?= (?:is|differs|changes|rises|falls)\b)",
+                          f"{column.name} of {span.text.lower()}", text, count=1)  # fmt: skip
+    return text
+
+
+_COUNT = (["count"], ["counts"], ["number"], ["abundance"])
 
 
 def _measure(measure: WideMeasure, understood: Iterable[Span], question: str) -> str:

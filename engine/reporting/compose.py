@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskNode
 from engine.domain.report import Answer, Report, ReportFigure, RunView
 from engine.domain.results import Artifact, NodeResult
-from engine.reporting.answers import all_answered, answer_of, answering, behind, caveats, is_table
+from engine.reporting.answers import all_answered, answering, answers_of, behind, caveats, is_table
 from engine.reporting.called import alone, as_called
 from engine.reporting.checked import of_steps
 from engine.reporting.methods import Bibliography, method_steps, spec_of, value_text
@@ -115,7 +115,7 @@ def _answers(view: RunView, registry: ToolRegistry) -> list[Answer]:
     found = answering(view, registry)
     if not found and not (view.plan and view.plan.analysis):
         found = _ranked(view, registry)[:1]
-    return [answer_of(view, pair, registry) for pair in found]
+    return answers_of(view, found, registry)
 
 
 def _summary(view: RunView, answers: list[Answer], registry: ToolRegistry) -> list[str]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 _WHO = r"\b(?:which|what|where|who)\b[^.?!]*\b"
+_GOOD = r"\b(?:wins?|(?:is|are|means?|=) (?:the )?(?:best|better|good)|the better)\b"
 ASKS_LOWEST = (
     _WHO
     + r"(?:lowest|least|fewest|smallest|shortest|lightest|slowest|thinnest|youngest|earliest|weakest|poorest|lower|"
     r"fewer|smaller|shorter|lighter|slower|thinner)\b"
+    rf"|{_WHO}(?:best|wins?)\b.*\b(?:fewest|lowest|least|smallest|shortest|fewer|less|lower|the less)\b[^.?!]*{_GOOD}"
 )
-"""Asks for the name of the group with the least of something; `best` and `worst` say no direction."""
+"""Asks for the name of the group with the least of something; `best` says a direction only where that is told: `fewest wins`."""
 ASKS_HIGHEST = (
     _WHO
     + r"(?:highest|most|biggest|largest|greatest|longest|heaviest|fastest|thickest|tallest|oldest|latest|strongest|"
     r"richest|higher|more|bigger|larger|greater|longer|heavier|faster|thicker|taller)\b"
+    rf"|{_WHO}(?:best|wins?)\b.*\b(?:most|highest|largest|biggest|longest|more|higher)\b[^.?!]*{_GOOD}"
 )
 """Asks for the name of the group with the most of something."""
 _AND = r"\b[^.?!]{0,30}\b(?:and|vs\.?|versus|against|than)\s+(?:(?:in|the|with|of)\s+)*"

@@ -490,7 +490,8 @@ class Assignment:
             own = [name for name in family if name in picked and name in self.reading.named()]
             several = len(own) > 1 and not _COURSE.search(self.reading.question)
             picked, guessed = own if several else list(family), not set(picked) & set(family)
-        if self.reading.every and not picked and param.role in ("predictors", "covariates", "measures", "anything"):
+        takes_all = param.role in ("predictors", "covariates", "measures", "anything") and not param.most
+        if self.reading.every and not picked and takes_all:
             picked, guessed = self._all(slot, used), True
             if len(picked) > MANY and not param.required:
                 picked = []  # left empty, the step takes all

@@ -15,7 +15,7 @@ from engine.planning.binding.bound import Bound
 from engine.planning.binding.levels import SIDES
 from engine.planning.binding.slots import slot_of
 from engine.planning.naming.mention import ColumnMention
-from engine.planning.reading.reading import Reading, Restriction
+from engine.planning.reading.reading import CUTS, Reading, Restriction
 from engine.planning.reading.settings import cut_by_setting, written
 from engine.planning.tables.sheets import Data
 
@@ -195,9 +195,6 @@ def cut_said(bound: Bound, reading: Reading) -> None:
     if sides:
         bound.params[sides] = said.op
     bound.rows = [r for r in bound.rows if r != said]
-
-
-CUTS = (">", ">=", "<", "<=")
 
 
 def _is_outcome(bound: Bound, column: str) -> bool:

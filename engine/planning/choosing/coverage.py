@@ -15,7 +15,7 @@ from engine.planning.binding.bound import Bound
 from engine.planning.choosing.choose import model
 from engine.planning.choosing.spelling import slip_of_asking
 from engine.planning.naming.hints import DONE_NEXT, LIVING, WHOM
-from engine.planning.naming.lexicon import is_term
+from engine.planning.naming.lexicon import UNITS, is_term
 from engine.planning.naming.mention import FAMILY, PERSONS
 from engine.planning.reading.grammar import HOLDS
 from engine.planning.reading.reading import Reading
@@ -192,9 +192,6 @@ def _in_other_words(reading: Reading) -> set[int]:
     return found
 
 
-_UNIT = re.compile(
-    r"(?:hours?|hrs?|days?|weeks?|wks?|months?|years?|yrs?|minutes?|mins?|seconds?|secs?|pp[mbt]|[munp]?[gmlM]|[km]g|[cmk]m|mm ?hg|percent)"
-)
 _COUNTED = re.compile(
     r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|first|last|per|each|every))\s*\Z", re.IGNORECASE
 )
@@ -243,7 +240,7 @@ def _known(bound: Bound, name: str) -> bool:
 
 def _is_unit(reading: Reading, word: Token) -> bool:
     """Say whether a word is a unit of nothing that is counted: `the mean of the hours slept`, `lead in ppb`."""
-    return bool(_UNIT.fullmatch(word.text)) and not _COUNTED.search(reading.question[: word.start])
+    return bool(word.text in UNITS or time_unit(word.text)) and not _COUNTED.search(reading.question[: word.start])
 
 
 def _of_a_name(reading: Reading, at: int, levels: set[int], names: set[int]) -> bool:

@@ -13,6 +13,7 @@ from importlib import resources
 
 from engine.planning.choosing.choose import Wording
 from engine.planning.choosing.wording import KINDS, spoken
+from engine.planning.naming.hints import LIVING
 from engine.planning.reading.requests import asks_nothing
 from engine.text.numbers import NUMBER_WORDS
 
@@ -40,7 +41,7 @@ _ASKS_MORE = re.compile(
 @functools.cache
 def _forms() -> tuple[tuple[re.Pattern[str], str], ...]:
     """Return (wording, what it stands for) of `forms.tsv`."""
-    parts: dict[str, str] = {}
+    parts: dict[str, str] = {"beings": f"(?:{'|'.join(sorted(LIVING))})"}
     found: list[tuple[re.Pattern[str], str]] = []
     text = resources.files("engine.planning").joinpath("data/forms.tsv").read_text("utf-8")
     for line in text.splitlines():

@@ -12,7 +12,9 @@ from engine.planning.binding.bound import Bound
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.choose import probabilities
 from engine.planning.choosing.coverage import named_things, unexplained
-from engine.planning.choosing.score import Candidate, stretch
+from engine.planning.choosing.forms import plain_form
+from engine.planning.choosing.score import NAMED, Candidate, stretch
+from engine.planning.reading.masking import masked
 from engine.planning.reading.read import within
 from engine.planning.reading.reading import Reading, Request
 from engine.planning.reading.requests import cuts, items_alone
@@ -40,6 +42,8 @@ def requests_in(catalogue: Catalogue, reading: Reading, data: Data) -> list[Requ
             return True  # `nobody from Graz was excluded`
         return bool(inside & held) and inside & held == inside & {*named}
 
+    if reading.words and plain_form(masked(reading, by_name, least=NAMED)):
+        return [Request(0, len(reading.words) - 1)]  # of a plain wording the `and` is a part
     found: list[Request] = []
     reading.requests = _with_what_is_listed(reading)
     single = len(reading.requests) == 1 and len(reading.words) > 1

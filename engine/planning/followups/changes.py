@@ -26,7 +26,7 @@ from engine.planning.followups.words import (
     asking,
 )
 from engine.planning.naming.mention import ColumnMention
-from engine.planning.reading.reading import Reading, Restriction
+from engine.planning.reading.reading import CUTS, TURNED, Reading, Restriction
 from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import is_group
 from engine.text.prose import listed
@@ -70,7 +70,7 @@ def _numbers_alone(turn: Turn) -> list[Restriction]:
 
 def other_side(own: Reading, base: Reading) -> list[Restriction]:
     """Return the rows on the other side of the number at which the question before cut: `and in the younger ones?`."""
-    cuts = [row for row in base.restrictions if row.op in _TURNED_ROUND]
+    cuts = [row for row in base.restrictions if row.op in CUTS]
     said = OTHER_SIDE.search(own.question)
     if len(cuts) != 1 or said is None or own.restrictions or re.search(r"\d", own.question):
         return []
@@ -78,10 +78,7 @@ def other_side(own: Reading, base: Reading) -> list[Restriction]:
     upper = row.op in (">", ">=")
     if said["less" if not upper else "more"]:  # `the older ones` after `65 and over` are the same
         return []
-    return [row._replace(op=_TURNED_ROUND[row.op], first=0, last=len(own.words) - 1)]  # type: ignore[arg-type]
-
-
-_TURNED_ROUND = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
+    return [row._replace(op=TURNED[row.op], first=0, last=len(own.words) - 1)]
 
 
 def _levels_alone(turn: Turn) -> list[Restriction]:

@@ -107,6 +107,28 @@ _NO_SIZE = re.compile(
 """What has no size of its own, or names what was measured."""
 
 
+def _what_is_counted(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
+    """Return `the most insects` as a mention of the only column that is called `count`, which says not of what."""
+    names = [c.name for c in sheet.columns if c.scale == "count" and "".join(name_parts(c.name)) in _COUNT]
+    found = [
+        ColumnMention(names[0], "", at, at, 0.62)
+        for at, token in enumerate(words)
+        if len(names) == 1
+        and at
+        and (words[at - 1].text in _SO_MANY or [w.text for w in words[max(0, at - 2) : at]] == ["number", "of"])
+        and token.text.endswith("s")
+        and token.text not in _ROWS | WHOM
+        and not time_unit(token.text)
+    ]
+    return found
+
+
+_COUNT = frozenset("count counts number numbers abundance abundances anzahl nombre conteo".split())
+_SO_MANY = frozenset("most fewest more fewer many mean average total least".split())
+_ROWS = frozenset(
+    "rows samples values observations records measurements replicates groups levels columns plots sites entries repeats times "
+    "units cases differences effects counts numbers".split()
+)
 _SAID_UNITS = {
     word: unit
     for unit, words in {"kg": "kilo kilos kilograms kilogrammes", "g": "grams grammes gramos", "l": "litres liters litros", "t": "tonnes tons toneladas",
@@ -195,7 +217,7 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention
         if here and len(names := columns(sheet)) == 1:
             here = [at for at in here if not _of_another_rate(words, at, names[0])]
             found += [ColumnMention(names[0], "", at, at, 0.62) for at in here]
-    return found + _measured_in(words, sheet) + _given(words, sheet) + _each_group(words, sheet)
+    return found + _measured_in(words, sheet) + _what_is_counted(words, sheet) + _given(words, sheet) + _each_group(words, sheet)
 
 
 def of_a_course(words: Sequence[Token], at: int, sheet: Sheet) -> bool:

@@ -216,7 +216,8 @@ def _letters(words: Sequence[Token], column: ColumnProfile, level: str, text: st
         written = rf"\b(?:of|in|for|vs\.?|versus|against|than|with|on|to|from|type|group)\s+(?P<l>{re.escape(level.strip())})(?=\s*(?:[,.;:?!)]|$)|\s+(?:and|or|vs|versus|against)\b)"
     starts = {match.start("l") for match in re.finditer(written, text)}  # `the fresh weight of S`
     others = "|".join(re.escape(other.strip()) for other in column.levels if other != level)
-    against = rf"(?<![\w'-])(?:(?:{others})\s+(?:vs\.?|versus|against|than)\s+(?P<l>{re.escape(level.strip())})|(?P<m>{re.escape(level.strip())})\s+(?:vs\.?|versus|against)\s+(?:{others}))(?![\w'-])"
+    than = r"\s+(?:vs\.?|versus|against|than)\s+(?:(?:with|in|on|for|at|under|from|by)\s+)?"
+    against = rf"(?<![\w'-])(?:(?:{others}){than}(?P<l>{re.escape(level.strip())})|(?P<m>{re.escape(level.strip())}){than}(?:{others}))(?![\w'-])"
     both = rf"(?<![\w'-])between\s+(?:the\s+)?(?:(?:{others})\s+(?:and|or|&)\s+(?P<l>{re.escape(level.strip())})|(?P<m>{re.escape(level.strip())})\s+(?:and|or|&)\s+(?:{others}))(?![\w'-])"
     starts |= {match.start("l" if match["l"] else "m") for match in re.finditer(both, text)}  # `between m and f mice`
     starts |= {

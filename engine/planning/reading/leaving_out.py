@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Literal
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.naming.phrases import NO_ROWS, Phrase, names_rows, phrases, pieces, says_something, words_in
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.cuts import in_brackets
-from engine.planning.reading.reading import Reading, Restriction
+from engine.planning.reading.reading import TURNED, Reading, Restriction
 from engine.text.tokens import Token
 
 LEVELS = r"<l\d+>(?:\s*(?:,\s*and|,|and|or|&|to)\s*(?:(?:the|<c\d+>)\s+)?<l\d+>)*"
@@ -174,11 +173,6 @@ def talked_of(coded: Coded, gone: Sequence[ColumnMention]) -> list[ColumnMention
     return found
 
 
-_TURNED: dict[str, Literal["not in", ">", ">=", "<", "<=", "between", "not between"]] = {
-    "in": "not in", ">": "<=", ">=": "<", "<": ">=", "<=": ">", "between": "not between"
-}  # fmt: skip
-
-
 def cut_off(coded: Coded, columns: Mapping[str, ColumnProfile], found: Sequence[Restriction]) -> list[Restriction]:
     """Return cuts at numbers turned round where the words leave those rows out: `exclude those over 60` keeps the others.
 
@@ -191,8 +185,8 @@ def cut_off(coded: Coded, columns: Mapping[str, ColumnProfile], found: Sequence[
         cut = in_brackets(coded.question, phrase.last, inside[-1], columns) if inside else None
         items += [cut] if cut is not None else []
     return [
-        item._replace(op=_TURNED[item.op], out=item.op != "in")
-        if item.op in _TURNED and any(_is_of(coded, item, phrase) for phrase in gone)
+        item._replace(op=TURNED[item.op], out=item.op != "in")
+        if item.op in TURNED and any(_is_of(coded, item, phrase) for phrase in gone)
         else item
         for item in items
     ]

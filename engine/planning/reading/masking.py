@@ -132,3 +132,4 @@ def leaving_words(reading: Reading) -> list[tuple[int, int]]:
 
 
 _ALSO = re.compile(r"[^.;:?!]{0,20}?\b(?:or|and)\b[^.;:?!]{0,40}", re.IGNORECASE)
+"""What stands between two reasons for which rows go."""

@@ -53,6 +53,13 @@ class Restriction(NamedTuple):
         return {">": value > low, ">=": value >= low, "<": value < low, "<=": value <= low}[self.op]
 
 
+CUTS = (">", ">=", "<", "<=")
+TURNED: dict[str, Literal["not in", ">", ">=", "<", "<=", "between", "not between"]] = {
+    "in": "not in", ">": "<=", ">=": "<", "<": ">=", "<=": ">", "between": "not between"
+}  # fmt: skip
+"""What rows are kept by where those that meet it go."""
+
+
 class Contrast(NamedTuple):
     """Two or more levels of one column that are set against each other."""
 

@@ -12,7 +12,7 @@ from engine.planning.reading.coded import Coded
 from engine.planning.reading.cuts import compared, onwards
 from engine.planning.reading.grammar import ranges
 from engine.planning.reading.leaving_out import LEVELS, SHORT, cut_off, left_out, talked_of
-from engine.planning.reading.reading import Contrast, Part, Restriction
+from engine.planning.reading.reading import CUTS, TURNED, Contrast, Part, Restriction
 from engine.text.tokens import Token
 
 _ONLY = r"(?:only|just|solely|exclusively|restrict\w* (?:\w+ )?to|limit\w* (?:\w+ )?to|confin\w* to|keep\w*(?: only)?|subset (?:of|to)|nothing but)(?!\s+(?:\d+|<l\d+>)\s+(?:out\s+)?of\b)"
@@ -246,18 +246,17 @@ def with_either(found: Sequence[Restriction], coded: Coded) -> list[Restriction]
     kept: list[Restriction] = []
     for item in sorted(found, key=lambda r: r.first):
         before = kept[-1] if kept else None
-        if before is not None and before.column != item.column and (before.op in _BEYOND or item.op in _BEYOND):
+        if before is not None and before.column != item.column and (before.op in CUTS or item.op in CUTS):
             between = coded.question[coded.words[before.last].end : coded.words[item.first].start]
             joined = _OR.search(between) is not None
-            if joined and before.out and not item.out and item.op in _BEYOND:
-                item = item._replace(op=_BEYOND[item.op], out=True)  # `leave out those below 70 or with fewer than 10`
+            if joined and before.out and not item.out and item.op in CUTS:
+                item = item._replace(op=TURNED[item.op], out=True)  # `leave out those below 70 or with fewer than 10`
             elif joined and not (before.out or item.out or "not in" in (before.op, item.op)):
                 item = item._replace(either=True)
         kept.append(item)
     return kept
 
 
-_BEYOND: dict[str, Literal[">", ">=", "<", "<="]] = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 _OR = re.compile(r"\A(?![^;.?!]*\band\b)[^;.?!]*\bor\b[^;.?!]*\Z", re.IGNORECASE)
 
 

@@ -17,7 +17,7 @@ from engine.domain.findings import Finding
 from engine.domain.plan import TaskDag
 from engine.domain.report import RunView
 from engine.errors import UserError
-from engine.reporting.answers import answer_of, answering
+from engine.reporting.answers import answering, answers_of
 from engine.strategies.tournament.roles import ItemFailed
 from engine.strategies.tournament.tester import TestOutcome
 from engine.text.letters import plain
@@ -76,7 +76,7 @@ def outcome_of(view: RunView, prediction: Prediction, registry: ToolRegistry) ->
     run_id = view.record.run_id
     data = sorted({dataset.sha256 for dataset in view.plan.datasets}) if view.plan is not None else []
     for node, result in answering(view, registry):
-        told = answer_of(view, (node, result), registry).finding
+        told = answers_of(view, [(node, result)], registry)[0].finding
         finding = next((one for one in result.findings if one.id == told), None)
         p = p_value(finding) if finding is not None else None
         if finding is None or p is None:

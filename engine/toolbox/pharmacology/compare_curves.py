@@ -14,6 +14,7 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.dose_curves import (
     CURVE_COLUMNS,
     CURVE_PARAMS,
+    LEVEL_WORDS,
     curve_remarks,
     response_columns,
 )
@@ -254,7 +255,7 @@ def shape_finding(tests, kind, term):
             "Part of the effect at which doses are compared, percent",
             minimum=0.1,
             maximum=99.9,
-            words=["[EIL][CD]", "effective dose", "inhibitory concentration"],
+            words=LEVEL_WORDS,
         ),
         **CURVE_PARAMS,
     },

@@ -45,6 +45,17 @@ CURVE_COLUMNS = {
     ),
 }
 """Where a dose-response table holds doses and responses, measured or counted."""
+_LESS = (
+    r"shorter|less|lower|smaller|fewer|weaker|reduc\w*|inhibit\w*|loss|lost|drop|decrease|mortality|dead|killed|killing"
+)
+LEVEL_WORDS = [
+    "[EIL][CD]",
+    "effective dose",
+    "inhibitory concentration",
+    rf"(?:per ?cent|%) (?:of the (?:effect|maximum)|{_LESS})\b",
+    r"(?:cuts?|reduc\w*|lower\w*|decreas\w*|inhibit\w*|shorten\w*|suppress\w*|kill\w*|slow\w*)\b(?=[^.?!\d]*\d+ ?(?:%|per ?cent))[^.?!\d]{0,40}",
+]
+"""How people say which part of an effect they want the dose of: `EC10`, `10 % inhibition`, `cuts growth by 20 %`."""
 CURVE_PARAMS = {
     "lower": param(
         "Value at which the lower limit is held; empty to fit it",

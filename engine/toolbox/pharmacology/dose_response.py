@@ -14,6 +14,7 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.pharmacology.dose_curves import (
     CURVE_COLUMNS,
     CURVE_PARAMS,
+    LEVEL_WORDS,
     between_ends,
     curve_remarks,
     curve_row,
@@ -78,7 +79,7 @@ def doses_rise_with_effect(step: StepOutputs) -> Iterator[Issue]:
             "Part of the effect whose dose is asked for first, percent",
             minimum=0.1,
             maximum=99.9,
-            words=["[EIL][CD]", "effective dose", "inhibitory concentration"],
+            words=LEVEL_WORDS,
         ),
         "second_level": param(
             "Another part of the effect whose dose is asked for, percent",

@@ -248,7 +248,8 @@ def funnel_figure(studies, row, name):
                  authors="Egger M, Davey Smith G, Schneider M, Minder C", year=1997, doi="10.1136/bmj.315.7109.629"),
     ),
     packages=("scipy", "numpy", "pandas"),
-    leads={"intercept": r"publication bias|small.stud|funnel|egger|asymmetr",
+    leads={"intercept": r"publication bias|small.stud|funnel|egger|asymmetr|"
+           r"(?:never|not|un) ?published",
            # Where the pooled effect is asked for as well, it leads.
            "I2": r"^(?!.*(?:\b(?:odds|risk|hazard) ratio|pooled|overall)).*(?:heterogen|inconsisten|\bI2\b|I²)"},
     seconds=3.0,

@@ -177,7 +177,11 @@ def count_names(rows, name, group_by, distinct, total):
     task_type="analysis",
     methods=("means, quartiles and counts; no test",),
     inputs={"table": "table: any table"},
-    outputs={"summary": "table: one row a column (and group)"},
+    outputs={
+        "summary": "table: one row a column (and group)",
+        "counts": "table: how many rows each group has, where that is asked",
+    },
+    optional_outputs=("counts",),
     params={
         "columns": param("Columns to describe; empty for all", kind="columns", of="table", role="anything"),
         "group_by": param(
@@ -260,13 +264,14 @@ def summarize_table(
     order += ["column", "type", "n", "missing", "distinct", "mean", "sd", "min", "q1", "median", "q3", "max",
               "most_common", "most_common_n"]  # fmt: skip
     frame = pd.DataFrame(rows)
-    if group_by in ("column", "type", "n", "missing", "distinct", "mean", "sd", "min", "median", "max"):
+    if group_by in ("column", "type", "n", "percent", "missing", "distinct", "mean", "sd", "min", "median", "max"):
         raise ValueError(f"The grouping column is called {group_by!r}, like a column of the summary; rename it first.")
     frame = frame[[name for name in order if name in frame]]
     incomplete = sorted({row["column"] for row in rows if row["missing"]})
     if incomplete:
         warnings.append(f"Columns with missing values, left out of their statistics: {', '.join(incomplete[:12])}.")
     findings = describe_levels(rows, group_by) if group_by else []
+    counts = None
     once = all(row["distinct"] == row["n"] for row in rows)
     named = len(chosen) == 1 and rows[0]["type"] == "text" and table[chosen[0]].nunique() > 12
     if count and named and not once:  # who is asked for has several rows
@@ -280,7 +285,8 @@ def summarize_table(
         values = finding_values(**{f"n {level}": int(size) for level, size in sizes.head(20).items()})
         of = f" of {in_a_row(chosen)}" if once else ""
         told = f"{told} ({int(sizes.sum())} rows{of})."
-        findings.insert(0, {"text": told, "output": "summary", "values": values})
+        counts = sizes.rename("n").rename_axis(group_by).reset_index().assign(percent=100 * sizes.values / sizes.sum())
+        findings.insert(0, {"text": told, "output": "counts", "values": values})
     for row in [row for row in rows if row["type"] == "number"][:9]:
         where = {group_by: row[group_by], "column": row["column"]} if group_by else {"column": row["column"]}
         spread = f" (SD {format_number(row['sd'])})" if row["sd"] == row["sd"] else ""
@@ -302,7 +308,7 @@ def summarize_table(
                                  n_described=len(chosen)),
     }  # fmt: skip
     findings.insert(len(findings) if columns else 0, shape)  # of columns that were asked for their numbers come first
-    return {"summary": frame, "findings": findings, "warnings": warnings}
+    return {"summary": frame, "counts": counts, "findings": findings, "warnings": warnings}
 
 
 def correlate(x, y, method):

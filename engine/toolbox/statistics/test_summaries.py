@@ -53,3 +53,16 @@ def test_infinite_values_are_gaps_and_said(tmp_path):
 def test_numbers_read_as_text_are_named(values, words):
     warnings = summarize_table(pd.DataFrame({"x": values, "y": [1, 2, 3]}))["warnings"]
     assert any(words in text for text in warnings) if words else warnings == []
+
+
+def test_rows_of_each_group_are_counted_in_a_table_of_their_own_where_that_is_asked():
+    table = pd.DataFrame(
+        {"breed": ["Rex"] * 5 + ["Lop"] * 3, "a": range(8), "b": range(8), "c": [1, 2] * 4, "d": [0] * 8}
+    )
+    result = summarize_table(table, columns=list("abcd"), group_by="breed", count=True)
+    first, counts = result["findings"][0], result["counts"]
+    assert (first["text"], first["output"]) == ("5 in Rex and 3 in Lop (8 rows).", "counts")
+    assert counts.values.tolist() == [["Rex", 5, 62.5], ["Lop", 3, 37.5]]
+    assert summarize_table(table, columns=list("abcd"), group_by="breed")["counts"] is None
+    with pytest.raises(ValueError, match="rename it first"):
+        summarize_table(table.rename(columns={"breed": "percent"}), group_by="percent", count=True)
