@@ -28,7 +28,7 @@ from engine.domain.events import PlanApproved, PlanEdited, PlanProposed
 from engine.domain.plan import TaskDag
 from engine.domain.profile import Profile
 from engine.domain.results import Issue, RunRecord
-from engine.errors import PlanError
+from engine.errors import DataError, PlanError
 from engine.runs.inputs import keep_inputs
 from engine.runs.locks import RunLocks
 from engine.runs.queue import RunQueue
@@ -222,7 +222,7 @@ class PlanDesk:
             fresh_nodes=list(fresh_nodes),
             revisions=revisions,
             route=by_name(plan.question, "dag"),
-            profiles_sha256=self.records.stored(parent).profiles_sha256 if parent else "",
+            profiles_sha256=self._profiles_kept(plan, parent),
             approved_version=plan.version if run_now else 0,
             status="queued" if run_now else "awaiting_approval",
         )
@@ -235,6 +235,20 @@ class PlanDesk:
             log.with_plan(run_id, new, PlanEdited(run_id=run_id, plan=new, changes=changes, by=by))
         log.new_run(record, *([PlanApproved(run_id=run_id, version=plan.version, by=record.user)] if run_now else []))
         return record
+
+    def _profiles_kept(self, plan: TaskDag, parent: str) -> str:
+        """Return where the profiles of a plan's files are kept, so that its report tells codes and remarks as any other.
+
+        "" where the files can no longer be looked at: the steps say what is wrong with them.
+        """
+        if parent:
+            return self.records.stored(parent).profiles_sha256
+        try:
+            profiles = self.corrections.profile([Path(dataset.path) for dataset in plan.datasets])
+        except DataError:
+            return ""
+        asked = self.maker.asked(profiles, plan.question)
+        return self.records.keep_profiles(of_read_sheets(asked, plan.datasets))
 
     def waiting(self, run_id: str) -> tuple[RunRecord, TaskDag]:
         """Return a run that waits for approval, and its newest plan.

@@ -100,7 +100,12 @@ def _led_to(question: str, pair: Done, registry: ToolRegistry) -> Finding | None
     """Return the later finding that answers what a question says, None where none is declared or several are."""
     spec = spec_of(registry, pair[1].tool)
     called = [name for name, words in (spec.leads if spec else {}).items() if re.search(words, question, re.IGNORECASE)]
-    return next((f for f in pair[1].findings if _is_of(f, called[0])), None) if len(called) == 1 else None
+    if len(called) != 1:
+        return None
+    rows = [f for f in pair[1].findings if called[0] in f.row.values()]
+    if rows:  # of several groups each has its own, and none is the answer
+        return rows[0] if len(rows) == 1 else None
+    return next((f for f in pair[1].findings if any(value.name == called[0] for value in f.values)), None)
 
 
 def _answer(view: RunView, pair: Done, finding: Finding, registry: ToolRegistry) -> Answer:
@@ -128,8 +133,13 @@ _ARTICLE = re.compile(
 
 
 def behind(lead: str, text: str) -> str:
-    """Return a sentence as it goes on behind a lead: what begins it and is no name in small letters."""
-    return _ARTICLE.sub(lambda match: match[0].lower(), text) if lead else text
+    """Return a sentence as it goes on behind a lead: what begins it and is no name in small letters.
+
+    That all subjects are meant goes without saying where a lead tells which.
+    """
+    if not lead:
+        return text
+    return _ARTICLE.sub(lambda match: match[0].lower(), text.removeprefix("All subjects: "))
 
 
 def _rows_kept(view: RunView, node: TaskNode, registry: ToolRegistry) -> Iterator[str]:
@@ -208,11 +218,6 @@ def _own_columns(node: TaskNode, result: NodeResult, registry: ToolRegistry) -> 
     spec = spec_of(registry, node.tool)
     names = {param.name for param in spec.params if param.kind in ("column", "columns")} if spec else set()
     return set(_texts(value for name, value in result.params.items() if name in names))
-
-
-def _is_of(finding: Finding, name: str) -> bool:
-    """Say whether a finding gives a number of this name, or points to a row that is called so."""
-    return name in finding.row.values() or any(value.name == name for value in finding.values)
 
 
 def _own_levels(result: NodeResult, registry: ToolRegistry) -> Iterator[str]:

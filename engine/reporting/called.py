@@ -55,6 +55,21 @@ def as_called(
     return text
 
 
+def as_spelt(text: str, understood: Iterable[Span]) -> str:
+    """Return a sentence with levels of few letters told once as the question spells them out: `in blue (B)`."""
+    for span in understood:
+        level = span.value.rpartition(" = ")[2] if span.taken_as == "level" else ""
+        short = 0 < len(level) <= MOST_LETTERS and level.isalpha() and len(span.text) > len(level) + 1
+        if short and span.text[0].lower() == level[0].lower() and span.text.replace("-", "").isalpha():
+            own = rf"\b(in|with|between|and|from|to|than|against) {re.escape(level)}(?![\w]| ?\(|-\w)"
+            text = re.sub(own, lambda m, words=span.text.lower(), of=level: f"{m[1]} {words} ({of})", text, count=1)
+    return text
+
+
+MOST_LETTERS = 3
+"""A level of more letters is told as it is."""
+
+
 def _of_what(text: str, profile: Profile, understood: Iterable[Span]) -> str:
     """Return a sentence with a column that is called `count` told with what the question counts: `count of insects`."""
     for span in understood:
@@ -62,6 +77,7 @@ def _of_what(text: str, profile: Profile, understood: Iterable[Span]) -> str:
         if column is not None and name_parts(column.name) in _COUNT and span.text.isalpha() and span.text != column.name:
             text = re.sub(rf"(?<![\w`])(?:number of )?{re.escape(column.name)}(?= (?:is|differs|changes|rises|falls)\b)",
                           f"{column.name} of {span.text.lower()}", text, count=1)  # fmt: skip
+            text = _opened(text)
     return text
 
 
@@ -180,9 +196,14 @@ def _is_word(part: str) -> bool:
 
 
 def _says_more(words: str, name: str) -> bool:
-    """Say whether words hold none of a column's name, which says as much without them."""
+    """Say whether words call something and hold none of a column's name, which says as much without them."""
+    if {*words.lower().split()} & _JOINING:
+        return False  # `weight between the start` is cut out of a sentence
     folded = "".join(name_parts(name))
     return not any(word in folded or folded in word for word in name_parts(words) if len(word) > 1)
+
+
+_JOINING = frozenset("between than with without after before while when if and or versus vs the".split())
 
 
 def _beside(text: str, name: str, words: str) -> str:

@@ -14,7 +14,7 @@ from engine.domain.plan import DATA_PREFIX, OpenQuestion, TaskNode
 from engine.domain.report import Answer, Report, ReportFigure, RunView
 from engine.domain.results import Artifact, NodeResult
 from engine.reporting.answers import all_answered, answering, answers_of, behind, caveats, is_table
-from engine.reporting.called import alone, as_called
+from engine.reporting.called import alone, as_called, as_spelt
 from engine.reporting.checked import of_steps
 from engine.reporting.methods import Bibliography, method_steps, spec_of, value_text
 from engine.reporting.named import with_names
@@ -66,7 +66,7 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
         params = given.get(answer.node, {})
         text = alone(with_names(told(answer.text), view.plan, columns, params), known)
         understood = view.plan.understood if view.plan else []
-        return as_called(text, view.profiles, understood, view.record.question, params)
+        return as_called(as_spelt(text, understood), view.profiles, understood, view.record.question, params)
 
     def answered(answer: Answer) -> Answer:
         said = verdict(view.record.question, view.plan.understood if view.plan else [], answer.text)

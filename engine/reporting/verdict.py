@@ -45,7 +45,7 @@ _WHETHER = re.compile(
 )
 _CLEAR = re.compile(
     r"\A[^:;,]*?\b(?:differs?(?! from)|(?:is|are|was|were) (?:[\d.,]+ %? ?)?(?P<way>higher|lower)|"
-    r"(?P<along>rises|falls) as|is associated with|(?:rises|falls) in both)\b"
+    r"(?P<along>rises|falls) (?:as|over)|is associated with|(?:rises|falls) in both)\b"
 )
 """How a sentence of a step begins that states a clear result; what is not shown is said as such."""
 _CHANCES = re.compile(r"\A(?:The )?(?:hazard|odds|rate)s?\b", re.IGNORECASE)

@@ -32,7 +32,9 @@ def as_groups(bound: Bound, reading: Reading) -> None:
         # What is only described has no mean where it stands for words.
         described = bound.of_role("anything")
         coded = [c for c in sheet.columns if c.codes and c.scale in _CODED and not is_id(c)]
-        if names := [c.name for c in coded if not described or c.name in described]:
+        names = [c.name for c in coded if not described or c.name in described]
+        names += [c.name for c in able if c.name in described and is_id(c)]  # nor has a patient's number
+        if names:
             bound.params[param.name] = names
         return
     if not taken:  # a tool that takes all columns which nothing else takes

@@ -427,11 +427,12 @@ def table_one(
     no_smd = [row["characteristic"] for row in balance if row["smd"] != row["smd"]]
     ordered = sorted(sizes[name] for name in groups)
     chance = 1.96 * (1 / ordered[0] + 1 / ordered[min(1, len(ordered) - 1)]) ** 0.5
+    beyond = sum(row["smd"] > chance for row in far)
     if balance:
         most = max((row for row in balance if row["smd"] == row["smd"]), key=lambda row: row["smd"], default=None)
         text = (f"The groups of {group} differ in {len(far)} of {len(balance)} characteristics by more than {limit:g} "
                 f"standard deviations: {', '.join(str(row['characteristic']) for row in far[:8])}"
-                + (f"; {sum(row['smd'] > chance for row in far)} of them by more than chance alone often gives with "
+                + (f"; {beyond or 'none'} of them by more than chance alone often gives with "
                    f"groups of this size ({chance:.2g})." if chance > limit else ".") if far else
                 f"The groups of {group} are alike in all {len(balance)} characteristics: every standardised difference "
                 f"is at most {limit:g}.")  # fmt: skip

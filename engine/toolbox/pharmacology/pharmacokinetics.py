@@ -54,6 +54,10 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
         yield Issue(code="exposure_differs", severity="error", message=message, where="subjects")
 
 
+_WHEN = r"\b(?:when|how (?:long|soon|fast)|(?:what|which) time|time)\b[^.?!]*\b(?:peaks?|highest|max\w*|top)\b"
+"""Asks for the time of the highest concentration."""
+
+
 @tool(
     name="pharmacokinetics",
     title="Non-compartmental pharmacokinetics",
@@ -145,6 +149,14 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
     seconds=2.0,
     example="What are AUC, Cmax and half-life of the drug in each patient?",
     next_steps=(NextStep(text="Look at the terminal line of every subject before its half-life is believed."),),
+    leads={
+        "tmax": rf"{_WHEN}|\bT ?max\b",
+        "cmax": rf"(?s)^(?!.*(?:{_WHEN}|\bT ?max\b)).*(?:\bC ?max\b|\bpeaks?\b|\b(?:highest|maximum) (?:level|conc))",
+        "half_life": r"\bhalf.?li(?:fe|ves)\b",
+        "auc_inf": r"\bAUC|\barea under|\bexposure",
+        "clearance": r"\bclearance\b|\bcleared\b",
+        "volume_z": r"\bvolume\b",
+    },
     answers=["pharmacokinetics"],
     shows={"summary": ["group", "parameter", "n", "geometric_mean", "lower_95", "upper_95", "median", "min", "max"]},
 )

@@ -154,10 +154,13 @@ def shares_of_levels(table, rows):
     return findings
 
 
-def count_names(rows, name, group_by, distinct, total):
-    """Return the finding that counts whom a column names, each once, in all or in each group."""
-    values = finding_values(**{f"n {row[group_by]}" if group_by else "n": row["distinct"] for row in rows[:20]})
-    told = f"{distinct} different {name} in {total} rows"
+def count_names(rows, name, group_by, column):
+    """Return the finding that counts whom a column names, each once, in all or in each group, and who has several rows."""
+    sizes = column.dropna().value_counts()
+    several = int((sizes > 1).sum())
+    values = finding_values(**{f"n {row[group_by]}" if group_by else "n": row["distinct"] for row in rows[:20]},
+                            n_several=several)  # fmt: skip
+    told = f"{len(sizes)} different {name} in {len(column)} rows, {several} of them with more than one"
     if group_by:
         each = [f"{row['distinct']} in {called_level(row[group_by], group_by)}"
                 for row in sorted(rows, key=lambda row: -row["distinct"])[:20]]  # fmt: skip
@@ -275,7 +278,7 @@ def summarize_table(
     once = all(row["distinct"] == row["n"] for row in rows)
     named = len(chosen) == 1 and rows[0]["type"] == "text" and table[chosen[0]].nunique() > 12
     if count and named and not once:  # who is asked for has several rows
-        findings.insert(0, count_names(rows, chosen[0], group_by, table[chosen[0]].nunique(), len(table)))
+        findings.insert(0, count_names(rows, chosen[0], group_by, table[chosen[0]]))
     elif count and not group_by and once and len(chosen) == 1:
         told = f"{rows[0]['n']} rows, each with {chosen[0]} of its own."
         findings.insert(0, {"text": told, "output": "summary", "values": finding_values(n=rows[0]["n"])})

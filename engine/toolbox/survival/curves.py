@@ -60,9 +60,9 @@ def describe_medians(rows, group, unit, since, end):
     parts = []
     for row in shown:
         low, high = (f"{row[key]:g}" if row[key] == row[key] else "not reached" for key in ("lower_95", "upper_95"))
+        interval = "" if low == high == "not reached" else f"95 % interval {low} to {high}, "
         parts.append(
-            f"{row['median']:g}{unit} with {called_level(row['group'], group)} (95 % interval {low} to {high}, "
-            f"n = {row['n']})"
+            f"{row['median']:g}{unit} with {called_level(row['group'], group)} ({interval}n = {row['n']})"
         )
     left = f"; not reached with {', '.join(called_level(name, group) for name in never[:6])}" if never else ""
     ends = f", of {len(known)} groups the longest two and the shortest two" if len(shown) < len(known) else ""

@@ -246,7 +246,8 @@ def change_finding(row, names, shown_at, paired):
     who = f"{group} {row['group']}: " if group else ""
     if row.get("change") is None or row["change"] != row["change"]:
         why = "only one point along the axis" if row["first"] == row["last"] else "no subject was measured at both ends"
-        return {"text": f"{who}no change of {value} can be given: {why}.", "values": []}
+        drawn = f"{who}{value} is drawn from {x} {shown_at(row['first'])} to {shown_at(row['last'])}"
+        return {"text": f"{drawn}; no change of {value} can be given: {why}.", "values": []}
     verb = "rises" if row["change"] > 0 else "falls" if row["change"] < 0 else "stays the same"
     known = row["lower_95"] == row["lower_95"]
     unsure = (f" (change {format_number(row['change'])}, 95 % CI {format_number(row['lower_95'])} to "
