@@ -237,7 +237,7 @@ class PlanDesk:
         return record
 
     def _profiles_kept(self, plan: TaskDag, parent: str) -> str:
-        """Return where the profiles of a plan's files are kept, so that its report tells codes and remarks as any other.
+        """Return where the profiles of a plan's files are kept, so that its report tells codes as any other does.
 
         "" where the files can no longer be looked at: the steps say what is wrong with them.
         """

@@ -62,7 +62,7 @@ def as_spelt(text: str, understood: Iterable[Span]) -> str:
         short = 0 < len(level) <= MOST_LETTERS and level.isalpha() and len(span.text) > len(level) + 1
         if short and span.text[0].lower() == level[0].lower() and span.text.replace("-", "").isalpha():
             own = rf"\b(in|with|between|and|from|to|than|against) {re.escape(level)}(?![\w]| ?\(|-\w)"
-            text = re.sub(own, lambda m, words=span.text.lower(), of=level: f"{m[1]} {words} ({of})", text, count=1)
+            text = re.sub(own, rf"\1 {span.text.lower()} ({level})", text, count=1)
     return text
 
 
@@ -74,10 +74,11 @@ def _of_what(text: str, profile: Profile, understood: Iterable[Span]) -> str:
     """Return a sentence with a column that is called `count` told with what the question counts: `count of insects`."""
     for span in understood:
         column = profile.column(span.value) if span.taken_as == "column" else None
-        if column is not None and name_parts(column.name) in _COUNT and span.text.isalpha() and span.text != column.name:
-            text = re.sub(rf"(?<![\w`])(?:number of )?{re.escape(column.name)}(?= (?:is|differs|changes|rises|falls)\b)",
-                          f"{column.name} of {span.text.lower()}", text, count=1)  # fmt: skip
-            text = _opened(text)
+        if column is None or name_parts(column.name) not in _COUNT:
+            continue
+        if span.text.isalpha() and span.text != column.name:
+            own = rf"(?<![\w`])(?:number of )?{re.escape(column.name)}(?= (?:is|differs|changes|rises|falls)\b)"
+            text = _opened(re.sub(own, f"{column.name} of {span.text.lower()}", text, count=1))
     return text
 
 
@@ -92,6 +93,7 @@ def _measure(measure: WideMeasure, understood: Iterable[Span], question: str) ->
     spelt = re.search(rf"(?<!\w){re.escape(own)}(?!\w)", question, re.IGNORECASE)
     if spelt:
         return spelt[0]
+    said = [before for words in said if (before := _BEFORE_JOINING.sub("", words)) and before.lower() not in _MOMENTS]
     more = (words for words in said if _says_more(words, own) and not re.search(r"\d|(?:er|est)\b", words))
     return next((words.lower() for words in more), own)
 
@@ -204,6 +206,8 @@ def _says_more(words: str, name: str) -> bool:
 
 
 _JOINING = frozenset("between than with without after before while when if and or versus vs the".split())
+_BEFORE_JOINING = re.compile(rf"(?:^|\s+)(?:{'|'.join(sorted(_JOINING))})\b.*$", re.IGNORECASE)
+_MOMENTS = frozenset("start end beginning finish baseline final first last admission discharge".split())
 
 
 def _beside(text: str, name: str, words: str) -> str:

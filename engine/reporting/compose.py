@@ -59,6 +59,8 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
     known = meanings(columns, view.record.question)
     given = {node.id: result.params for node, result in done}
 
+    courses = [wide.columns for profile in view.profiles for wide in profile.structure.wide if wide.ordered]
+
     def told(text: str) -> str:
         return reworded(text, known)
 
@@ -69,7 +71,8 @@ def compose(view: RunView, registry: ToolRegistry) -> Report:
         return as_called(as_spelt(text, understood), view.profiles, understood, view.record.question, params)
 
     def answered(answer: Answer) -> Answer:
-        said = verdict(view.record.question, view.plan.understood if view.plan else [], answer.text)
+        understood = view.plan.understood if view.plan else []
+        said = verdict(view.record.question, understood, answer.text, courses)
         return answer.model_copy(update={"text": behind(said, plain(answer)), "verdict": said})
 
     answers = [answered(answer) for answer in _answers(view, registry)]

@@ -65,20 +65,22 @@ class _Group(NamedTuple):
     at: int
 
 
-def verdict(question: str, understood: Sequence[Span], text: str) -> str:
+def verdict(question: str, understood: Sequence[Span], text: str, courses: Sequence[Sequence[str]] = ()) -> str:
     """Return `Yes` or `No`, what a step's sentence says to a question that asks for either, "" where it is not certain.
 
     Args:
         question: the question.
         understood: what its words were taken for.
         text: the sentence as the step wrote it, its levels as in the data.
+        courses: columns of one measurement at its occasions, in their order.
     """
     found = _CLEAR.match(text)
     if found is None or _UNCLEAR.search(text) or (_CHANCES.match(text) and not _OF_CHANCES.search(question)):
         return ""
     for start, asked in _asked(question):
         spans = [span for span in understood if start <= span.start < start + len(asked)]
-        answer = _answer(asked, start, spans, text, found)
+        answer = _over_time(asked, text, courses)
+        answer = _answer(asked, start, spans, text, found) if answer is None else answer
         if answer is not None:
             return "Yes" if answer else "No"
     return ""
@@ -95,12 +97,34 @@ def _asked(question: str) -> Iterator[tuple[int, str]]:
             yield start + begins.start(), sentence[begins.start() :]
 
 
+_CHANGES = re.compile(
+    r"\b(?:(?P<up>gain(?:s|ed)?|increas(?:e|es|ed)|ris(?:e|es|en)|rose|go(?:es)? up|went up|grow|grew)|"
+    r"(?P<down>lose|loses|lost|decreas(?:e|es|ed)|falls?|fell|fallen|drop|drops|dropped|declin(?:e|es|ed)|"
+    r"go(?:es)? down|went down))\b",
+    re.IGNORECASE,
+)
+_LATER = re.compile(r"\A(?P<one>.+?) is (?P<way>higher|lower) than (?P<other>.+?)(?= in the same|[:,;(])")
+
+
+def _over_time(asked: str, text: str, courses: Sequence[Sequence[str]]) -> bool | None:
+    """Return whether what is asked to have risen or fallen has, by the sentence on two occasions of one measurement."""
+    told, ways = _LATER.match(text), [*_CHANGES.finditer(asked)]
+    own = next((c for c in courses if told and {told["one"], told["other"]} <= {*c}), None)
+    if told is None or own is None or len(ways) != 1 or _OTHER_WAYS.search(asked) or re.search(r"\bthan\b", asked):
+        return None
+    rises = (told["way"] == "higher") == (own.index(told["one"]) > own.index(told["other"]))
+    return rises == bool(ways[0]["up"])
+
+
 def _answer(asked: str, start: int, spans: Sequence[Span], text: str, found: re.Match[str]) -> bool | None:
     """Return whether what is found is what is asked, None where that cannot be told."""
     ways = [way for way in _WAY.finditer(asked) if _says_a_way(way, asked, start, spans)]
     measured = [s for s in spans if s.taken_as == "column" and _names(text[: found.end()], s.value)]
     named = [(span.value.partition(" = "), span.start - start) for span in spans if span.taken_as == "level"]
     groups = [_Group(column, level, at) for (column, sign, level), at in named if sign]
+    if not groups:  # `the smoking mothers` of a column of yes and no
+        groups = [_Group(s.value, "yes", s.start - start) for s in spans
+                  if s.taken_as == "column" and s not in measured and f"in {s.value} = yes " in text]  # fmt: skip
     if _OTHER_WAYS.search(asked):
         return _at_a_pace(asked, groups, text)
     of = text[found.end() :].partition(":")[0]
@@ -169,7 +193,7 @@ def _told(groups: Sequence[_Group], rest: str) -> tuple[str, str] | None:
 def _is_level(told: str, level: str, groups: Sequence[_Group]) -> bool:
     """Say whether what the sentence names is this level, alone or behind its column."""
     own = told.partition(" (95 %")[0].removesuffix(", others held equal").strip()
-    return own in {level, *(f"{group.column} {level}" for group in groups)}
+    return own in {level, *(f"{group.column}{sign}{level}" for group in groups for sign in (" ", " = "))}
 
 
 def _same_way(claim: tuple[str, str] | None, told: tuple[str, str] | None) -> bool | None:

@@ -10,7 +10,7 @@ ASKS_LOWEST = (
     r"fewer|smaller|shorter|lighter|slower|thinner)\b"
     rf"|{_WHO}(?:best|wins?)\b.*\b(?:fewest|lowest|least|smallest|shortest|fewer|less|lower|the less)\b[^.?!]*{_GOOD}"
 )
-"""Asks for the name of the group with the least of something; `best` says a direction only where that is told: `fewest wins`."""
+"""Asks for the name of the group with the least of something; `best` says a direction only where that is told."""
 ASKS_HIGHEST = (
     _WHO
     + r"(?:highest|most|biggest|largest|greatest|longest|heaviest|fastest|thickest|tallest|oldest|latest|strongest|"

@@ -110,7 +110,7 @@ _NO_SIZE = re.compile(
 def _what_is_counted(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     """Return `the most insects` as a mention of the only column that is called `count`, which says not of what."""
     names = [c.name for c in sheet.columns if c.scale == "count" and "".join(name_parts(c.name)) in _COUNT]
-    found = [
+    return [
         ColumnMention(names[0], "", at, at, 0.62)
         for at, token in enumerate(words)
         if len(names) == 1
@@ -120,7 +120,6 @@ def _what_is_counted(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention
         and token.text not in _ROWS | WHOM
         and not time_unit(token.text)
     ]
-    return found
 
 
 _COUNT = frozenset("count counts number numbers abundance abundances anzahl nombre conteo".split())
@@ -217,7 +216,13 @@ def generic_mentions(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention
         if here and len(names := columns(sheet)) == 1:
             here = [at for at in here if not _of_another_rate(words, at, names[0])]
             found += [ColumnMention(names[0], "", at, at, 0.62) for at in here]
-    return found + _measured_in(words, sheet) + _what_is_counted(words, sheet) + _given(words, sheet) + _each_group(words, sheet)
+    return (
+        found
+        + _measured_in(words, sheet)
+        + _what_is_counted(words, sheet)
+        + _given(words, sheet)
+        + _each_group(words, sheet)
+    )
 
 
 def of_a_course(words: Sequence[Token], at: int, sheet: Sheet) -> bool:

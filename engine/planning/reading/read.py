@@ -254,6 +254,8 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
             reading.parts[column] = {"cause"}
     gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
     against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
+    whole = ranges(coded, by_name, bare=True)  # `curves 1 to 3`
+    against = [c if c.explicit else c._replace(levels=(*whole.get(c.column, c.levels),)) for c in against]
     reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]
     beyond = than_the_other(coded, by_name)
     reading.contrasts += [c for c in beyond if all(c.column != other.column for other in reading.contrasts)]
@@ -366,6 +368,17 @@ def within(reading: Reading, request: Request | Sequence[Request], data: Data) -
     return own
 
 
+def _is_a_mark(mention: ColumnMention, words: list[Token], question: str) -> bool:
+    """Say whether a level is only the mark of an item in a list: `(ii) Cox model with stage` speaks of no stage II."""
+    start, end = words[mention.first].start, words[mention.last].end
+    said = question[max(0, start - 1) : end + 1]
+    return (
+        bool(mention.level)
+        and mention.level != said[1:-1]
+        and re.fullmatch(r"\((?:[a-f]|i{1,3}|iv|v)\)", said) is not None
+    )
+
+
 def _numberings(data: Data) -> set[str]:
     """Return the columns that number what each subject has several of: pods 1 to 6 of each plant."""
     return {
@@ -396,7 +409,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not any(only_sounds(m, words[a : b + 1], a) for a, b in inside)]
         every = [m for m in every if not (is_statistic(m, words) or is_phrase(m, words) or only_when(m, words))]
         every = _in_other_words(every, words, question)
-        every = [m for m in every if not _is_a_file(m, words, question, data)]
+        every = [m for m in every if not (_is_a_file(m, words, question, data) or _is_a_mark(m, words, question))]
         every = [
             m for m in every if m.width > 1 or not (of_a_course(words, m.first, sheet) or of_an_age(words, m.first))
         ]

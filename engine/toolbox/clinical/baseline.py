@@ -17,6 +17,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    in_a_row,
     level_labels,
     likely_control,
     new_axes,
@@ -428,16 +429,34 @@ def table_one(
     ordered = sorted(sizes[name] for name in groups)
     chance = 1.96 * (1 / ordered[0] + 1 / ordered[min(1, len(ordered) - 1)]) ** 0.5
     beyond = sum(row["smd"] > chance for row in far)
+    by_name = {}
+    for row in rows:
+        by_name.setdefault((row["characteristic"], row["group"]), []).append(row)
+
+    def seen(line):
+        """Return how the two groups look that lie furthest apart, "" of more than two levels."""
+        one, other = (by_name[line["characteristic"], name] for name in furthest[line["characteristic"]])
+        key = "mean" if line["type"] == "mean (SD)" else "median"
+        if not one[0]["level"]:
+            return f"{key} {format_number(one[0][key])} against {format_number(other[0][key])}"
+        if len(one) == 2:
+            return f"{one[1]['level']}: {one[1]['percent']:.0f} % against {other[1]['percent']:.0f} %"
+        return f"{len(one)} levels"
+
+    sides = in_a_row(f"{name} (n = {sizes[name]})" for name in groups) if len(groups) <= 4 else (
+        f"The {len(groups)} groups of {group}")  # fmt: skip
     if balance:
         most = max((row for row in balance if row["smd"] == row["smd"]), key=lambda row: row["smd"], default=None)
-        text = (f"The groups of {group} differ in {len(far)} of {len(balance)} characteristics by more than {limit:g} "
-                f"standard deviations: {', '.join(str(row['characteristic']) for row in far[:8])}"
+        told = in_a_row(f"{row['characteristic']} ({seen(row)})" for row in far[:6])
+        more = f" and {len(far) - 6} more" if len(far) > 6 else ""
+        text = (f"{sides} differ in {len(far)} of {len(balance)} characteristics by more than {limit:g} "
+                f"standard deviations: {told}{more}"
                 + (f"; {beyond or 'none'} of them by more than chance alone often gives with "
-                   f"groups of this size ({chance:.2g})." if chance > limit else ".") if far else
-                f"The groups of {group} are alike in all {len(balance)} characteristics: every standardised difference "
+                   f"groups of this size ({chance:.2g} SD)." if chance > limit else ".") if far else
+                f"{sides} are alike in all {len(balance)} characteristics: every standardised difference "
                 f"is at most {limit:g}.")  # fmt: skip
         if no_smd and not far:
-            text = (f"The groups of {group} are alike as far as it can be computed: no standardised difference "
+            text = (f"{sides} are alike as far as it can be computed: no standardised difference "
                     f"exceeds {limit:g}.")  # fmt: skip
         findings.insert(
             0,
@@ -448,20 +467,11 @@ def table_one(
                 "output": "balance",
             },
         )
-    by_name = {}
-    for row in rows:
-        by_name.setdefault((row["characteristic"], row["group"]), []).append(row)
     for line in far[:8]:
         p = f", {format_p(line['p_value'])} ({line['test']})" if "p_value" in line else ""
         first, second = furthest[line["characteristic"]]
-        one, other = (by_name[line["characteristic"], name] for name in (first, second))
-        key = "mean" if line["type"] == "mean (SD)" else "median"
-        found = (f"{key} {format_number(one[0][key])} against "
-                 f"{format_number(other[0][key])}" if not one[0]["level"] else
-                 f"{one[1]['level']}: {one[1]['percent']:.0f} % against {other[1]['percent']:.0f} %" if len(one) == 2
-                 else f"{len(one)} levels")  # fmt: skip
         findings.append(
-            {"text": f"{line['characteristic']} differs between {first} and {second} ({found}): standardised "
+            {"text": f"{line['characteristic']} differs between {first} and {second} ({seen(line)}): standardised "
                      "difference "
                      f"{format_number(line['smd'], 2)}{p}.",
              "values": finding_values(smd=line["smd"], p_value=line.get("p_value")), "output": "balance",

@@ -260,6 +260,10 @@ def shape_finding(tests, kind, term):
         **CURVE_PARAMS,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "dose_ratios_match"),
+    leads={
+        "n_groups": r"\b(?:same|identical|one) (?:within|curve)|"
+        r"curves?\b[^.?!]*\b(?:the same|identical|coincide)\b"
+    },
     keywords=(
         "relative potency",
         "potency ratio",
@@ -394,7 +398,8 @@ def compare_dose_response(
     if opposite:
         verdict = f"The curve of {', '.join(opposite)} goes the other way than the rest, so no doses are set in ratio; "
         verdict += "one curve for all is tested"
-    findings.append(test_finding(same, tests, verdict))
+    whole = test_finding(same, tests, verdict)
+    findings.append(whole | {"values": [*whole["values"], *finding_values(n_groups=len(names))]})
     if len(pairs) > 8:
         warnings.append(f"{len(pairs)} pairs were compared; the other {len(pairs) - 8} are in the table potency.")
     for row in curves.head(8).to_dict("records"):

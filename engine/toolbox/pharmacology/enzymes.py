@@ -217,6 +217,7 @@ def curves_finding(rows, substrate_unit, rate_unit):
         for key in ("km", "vmax"):
             known = (row[key], row[f"{key}_lower_95"], row[f"{key}_upper_95"])
             values += finding_values(**{f"{key} {row['curve']}": known})
+    values += finding_values(n_curves=len(rows))
     return [{"text": "; ".join(parts) + ".", "values": values, "output": "constants"}]
 
 
@@ -316,6 +317,10 @@ def ratios_finding(rows, ratios, units):
     ),
     citations=(_PAPER, Citation(title="Enzymes", authors="Haldane JBS", year=1930)),
     packages=("scipy", "numpy", "pandas"),
+    leads={
+        "n_curves": r"(?is)^(?!.*(?:compar|differ|\bthan\b|versus|\bvs\b|chang|affect|effect|higher|lower|ratio))"
+        r".*\b(?:for|of|in|by|per) (?:each|every|both|all|the two)\b"
+    },
     seconds=2.0,
     example="What are Km and Vmax of the treated and the untreated enzyme?",
     answers=["enzyme_kinetics"],

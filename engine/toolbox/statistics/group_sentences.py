@@ -114,8 +114,10 @@ def describe_groups(row, pair_rows, groups, value, group):
     )
     few = pair_rows if len(pair_rows) <= 3 else []
     estimate = "ratio" if few and "ratio" in few[0] else pair_rows[0]["estimate"]
+    none = not clear and not found and pair_rows[0]["test"] and len(groups) > 2
     pairs = (
-        f"{'; '.join(pair_in_short(r, group) for r in few)} ({pair_rows[0]['test']}, {estimate})" if few
+        f"none of {len(pair_rows)} pairs differs ({pair_rows[0]['test']})" if few and none
+        else f"{'; '.join(pair_in_short(r, group) for r in few)} ({pair_rows[0]['test']}, {estimate})" if few
         else f"{which_differ(pair_rows, group)} at an adjusted p below 0.05 ({pair_rows[0]['test']})"
     )  # fmt: skip
     return {

@@ -314,7 +314,9 @@ def compare_rows(samples, contrasts, family, test, method):
                 "kruskal: kruskal",
                 "friedman: friedman",
                 "anova: one.?way anova|anova",
-                "ranks: non.?param\\w*|rank tests?\\b|rank.?based|distribution.?free",
+                "ranks: non.?param\\w*|rank tests?\\b|rank.?based|distribution.?free|"
+                "(?<!not )(?<!n't )(?:(?:very|highly|strongly|quite|heavily|badly) )?skew(?:ed)?\\b|"
+                "not (?:at all )?normal(?:ly)?\\b|non.?normal",
             ],
         ),
         "post_hoc": param(

@@ -125,12 +125,15 @@ def describe_predictors(rows, effects, joint, subject, verb, key, adjusted, mean
         interval = interval if none or row["p_value"] >= 0.05 else in_size(effect, low, high)[1]
         levels = [mean["mean"] for mean in means if mean["factor"] == name and not mean["within"]]
         if len(levels) == 2:  # the reference stands first
-            interval = f"{format_number(levels[1])} against {format_number(levels[0])}, {interval}"
+            interval += f"; {format_number(levels[1])} against {format_number(levels[0])}"
         parts.append({"name": name, "p": row["p_value"], "size": change, "where": where,
                       "interval": f"{key.replace('_', ' ')} {format_number(effect)}, {interval}" if none else interval}
                      )  # fmt: skip
     values = finding_values(n=rows[0]["n"], n_significant=sum(part["p"] < 0.05 for part in parts))
-    return [{"text": several_told(parts, subject, verb), "values": values, "output": "coefficients", "row": {}}]
+    held = [name for name in adjusted if name in effects]
+    return [
+        {"text": several_told(parts, subject, verb, held=held), "values": values, "output": "coefficients", "row": {}}
+    ]
 
 
 def predictor_matrix(table, predictors, categorical, per=1.0):

@@ -123,6 +123,23 @@ def funnel_figure(studies, row, name):
     return figure
 
 
+def sides_of_arms(arms):
+    """Return what the names of the columns of two groups call them, () where nothing else sets them apart.
+
+    `vaccinated` and `unvaccinated` of `TB cases (vaccinated)` and `TB cases (unvaccinated)`.
+    """
+    import re
+
+    first, second = arms[: len(arms) // 2], arms[len(arms) // 2 :]
+    words = [[re.findall(r"[A-Za-z]+", name) for name in side] for side in (first, second)]
+    sides = []
+    for own, others in (words, words[::-1]):
+        other = {word for name in others for word in name}
+        apart = [" ".join(word for word in name if word not in other) for name in own]
+        sides.append(apart[0] if len(set(apart)) == 1 and len(apart[0]) > 1 else "")
+    return tuple(sides) if all(sides) else ()
+
+
 @tool(
     name="meta_analysis",
     title="Meta-analysis of several studies",
@@ -335,9 +352,15 @@ def meta_analysis(
     verdict = f"is {direction} on average" if clear else f"is not shown to differ from {1 if log else 0} on average"
     ends = chosen_ratio[1:] if log else (chosen["lower_95"], chosen["upper_95"])
     unseen = "" if clear else left_open(*ends, ratio=log)
+    sides = sides_of_arms(arms) if clear and name in ("risk ratio", "odds ratio") else ()
+    start = f"Taken together, the effect of the {len(y)} studies {verdict}"
+    if sides:
+        size = 100 * abs(chosen["ratio"] - 1)
+        way = f"{format_number(size)} % {'higher' if chosen['ratio'] > 1 else 'lower'}"
+        start = (f"Over the {len(y)} studies together the {name.split()[0]}{' is' if name[0] == 'r' else ' are'} {way} "
+                 f"with {sides[0]} than with {sides[1]}")  # fmt: skip
     findings = [
-        {"text": f"Taken together, the effect of the {len(y)} studies {verdict}: {name_said} {number}, "
-                 f"{format_p(chosen['p_value'])}, {chosen['model']}{unseen}.",
+        {"text": f"{start}: {name_said} {number}, {format_p(chosen['p_value'])}, {chosen['model']}{unseen}.",
          "values": finding_values(estimate=(chosen["estimate"], chosen["lower_95"], chosen["upper_95"]),
                                   se=chosen["se"],
                                   p_value=chosen["p_value"], ratio=chosen.get("ratio")),

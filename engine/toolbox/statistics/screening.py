@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from engine.domain.toolspec import Citation
 from engine.toolbox.registry import param, tool
-from engine.toolbox.tables.columns import called_level, format_p, level_labels, likely_control, order_levels
+from engine.toolbox.tables.columns import (
+    called_level,
+    format_number,
+    format_p,
+    level_labels,
+    likely_control,
+    order_levels,
+)
+from engine.toolbox.tables.wording import in_size
 
 
 def screened_columns(table, group, columns):
@@ -82,6 +90,26 @@ def detectable(result, alpha, groups):
     return (
         f"; a difference of {float(size):.2f} standard deviations in one of them would have been found with 80 % power"
     )
+
+
+FEW_COLUMNS = 3
+"""So few measurements are told one by one."""
+
+
+def few_columns(result, ends, alpha):
+    """Return the sentence on a few measurements of two groups, the clearest first: which way, how much, how sure."""
+    told = []
+    for row in result.itertuples():
+        p = f"adjusted {format_p(row.p_adj)}"
+        if row.p_adj < alpha:
+            size, interval = in_size(row.difference, row.lower_95, row.upper_95)
+            way = "higher" if row.difference > 0 else "lower"
+            told.append(f"{row.column} is {size} {way} in {ends[0]} than in {ends[1]} ({interval}, {p})")
+        else:
+            interval = f"95 % CI {format_number(row.lower_95)} to {format_number(row.upper_95)}"
+            told.append(f"{row.column} is not shown to differ between {ends[0]} and {ends[1]} (difference "
+                        f"{format_number(row.difference)}, {interval}, {p})")  # fmt: skip
+    return f"{'; '.join(told)}; {int(result['n'].max())} rows, Welch's t-test of each."
 
 
 @tool(
@@ -213,6 +241,8 @@ def compare_columns(
             "output": "screening",
         }
     ]
+    if len(levels) == 2 and len(result) <= FEW_COLUMNS:
+        findings[0]["text"] = few_columns(result, ends, alpha)
     for row in result.head(6).itertuples():
         clear, tail = row.p_adj < alpha, f"adjusted {format_p(row.p_adj)}"
         if len(levels) == 2:

@@ -120,14 +120,19 @@ def unreadable_numbers(table, columns):
 
 def describe_levels(rows, group_by):
     """Return the finding on one to three numbers in all groups, of each the highest mean first; none of more."""
+    import pandas as pd
+
     told, values = [], []
     for name in dict.fromkeys(row["column"] for row in rows if row["type"] == "number"):
-        order = sorted((row for row in rows if row["column"] == name), key=lambda row: -row["mean"])
-        if not 2 <= len(order) <= 8:
+        own = [row for row in rows if row["column"] == name]
+        if not 2 <= len(own) <= 8:
             return []
+        numbers = all(pd.api.types.is_number(row[group_by]) for row in own)  # doses and days keep their order
+        order = own if numbers else sorted(own, key=lambda row: -row["mean"])
         told.append(f"mean {name} is " + in_a_row(
-            [f"{format_number(row['mean'])} (SD {format_number(row['sd'])}, n = {row['n']}) in "
-             f"{called_level(row[group_by], group_by)}" for row in order]))  # fmt: skip
+            [f"{format_number(row['mean'])} (SD {format_number(row['sd'])}, n = {row['n']}) "
+             f"{'at' if numbers else 'in'} {called_level(row[group_by], '' if numbers and at else group_by)}"
+             for at, row in enumerate(order)]))  # fmt: skip
         for row in order:
             of = f"{name} {row[group_by]}" if len(told) > 1 else row[group_by]
             values += finding_values(**{f"mean {of}": row["mean"], f"sd {of}": row["sd"], f"n {of}": row["n"]})
@@ -155,7 +160,7 @@ def shares_of_levels(table, rows):
 
 
 def count_names(rows, name, group_by, column):
-    """Return the finding that counts whom a column names, each once, in all or in each group, and who has several rows."""
+    """Return the finding that counts whom a column names, each once, in all or in each group, and who comes again."""
     sizes = column.dropna().value_counts()
     several = int((sizes > 1).sum())
     values = finding_values(**{f"n {row[group_by]}" if group_by else "n": row["distinct"] for row in rows[:20]},

@@ -407,7 +407,11 @@ def trend_findings(frame, rows, levels, what, group, alpha, key):
     ends = [f"{format_number(row['median'])}" if key == "median" else f"{100 * row['share']:.1f} %"
             for row in (rows[0], rows[-1])]  # fmt: skip
     first = f"{'from' if clear else 'it is'} {'a median of ' if key == 'median' else ''}{ends[0]}"
-    ends = f"{first} at {rows[0]['level']} {'to' if clear else 'and'} {ends[1]} at {rows[-1]['level']}"
+    middle = [f"{format_number(row['median'])}" if key == "median" else f"{100 * row['share']:.1f} %"
+              for row in rows[1:-1]] if len(rows) <= 6 else []  # fmt: skip
+    between = [f"{shown} at {row['level']}" for shown, row in zip(middle, rows[1:-1], strict=False)]
+    through = f" ({', '.join(between)})" if between else ""
+    ends = f"{first} at {rows[0]['level']} {'to' if clear else 'and'} {ends[1]} at {rows[-1]['level']}{through}"
     findings = [
         {"text": f"{what} {verb} over {group} ({order}; n = {best['n']}){', ' if clear else '; '}{ends}: {size}, "
                  f"{format_p(best['p_value'])} ({best['test']}){unseen}.",

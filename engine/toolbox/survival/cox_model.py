@@ -298,6 +298,17 @@ def describe_levels(table, row, n, what, held):
     }  # fmt: skip
 
 
+def ends_of(terms, name):
+    """Return the level with the highest hazard and the one with the lowest, each with its ratio to the reference."""
+    reference = terms[0]["reference"]
+    ratios = sorted([(1.0, reference), *((one["hazard_ratio"], one["level"]) for one in terms)])
+    return [
+        called_level(level, name) if level == reference else
+        f"{called_level(level, name)} ({ratio:.3g} times as high as in {called_level(reference, name)})"
+        for ratio, level in (ratios[-1], ratios[0])
+    ]  # fmt: skip
+
+
 def describe_covariates(table, covariates, adjusted, n, what, joint=None):
     """Return the finding on all covariates that are asked about, [] where it is one or one has several levels."""
     asked = [name for name in covariates if name not in adjusted]
@@ -305,7 +316,7 @@ def describe_covariates(table, covariates, adjusted, n, what, joint=None):
     joint = joint or {}
     if len(asked) < 2 or any(len(terms) != 1 and name not in joint for name, terms in rows.items()):
         return []
-    parts = [{"name": name, "p": p} for name, p in joint.items() if name in asked]
+    parts = [{"name": name, "p": p, "ends": ends_of(rows[name], name)} for name, p in joint.items() if name in asked]
     for name, (row,) in ((name, terms) for name, terms in rows.items() if name not in joint):
         ratio = row["hazard_ratio"]
         size = f"{100 * abs(ratio - 1):.3g} % {'higher' if ratio > 1 else 'lower'}"
@@ -320,7 +331,7 @@ def describe_covariates(table, covariates, adjusted, n, what, joint=None):
     values = [{"name": "n_significant", "value": sum(part["p"] < 0.05 for part in parts), "n": n}]
     return [
         {
-            "text": several_told(parts, f"The hazard of {what}", "was"),
+            "text": several_told(parts, f"The hazard of {what}", "was", held=[n for n in adjusted if n in covariates]),
             "values": values,
             "output": "cox_table",
             "row": {},

@@ -51,8 +51,13 @@ _ANDERSON = Citation(
 
 
 def describe_medians(rows, group, unit, since, end):
-    """Return the finding on the medians of all groups until an `end`, longest first: of many the two at each side."""
+    """Return the finding on the medians of all groups until an `end`, longest first: of many the two at each side.
+
+    Groups that are numbered stay in their order.
+    """
     known = sorted((row for row in rows if row["median"] == row["median"]), key=lambda row: -row["median"])
+    if len(known) <= 4 and all(called_level(row["group"], group) == f"{group} {row['group']}" for row in known):
+        known = [row for row in rows if row in known]
     never = [row["group"] for row in rows if row["median"] != row["median"]]
     if not known:
         return []
@@ -61,9 +66,7 @@ def describe_medians(rows, group, unit, since, end):
     for row in shown:
         low, high = (f"{row[key]:g}" if row[key] == row[key] else "not reached" for key in ("lower_95", "upper_95"))
         interval = "" if low == high == "not reached" else f"95 % interval {low} to {high}, "
-        parts.append(
-            f"{row['median']:g}{unit} with {called_level(row['group'], group)} ({interval}n = {row['n']})"
-        )
+        parts.append(f"{row['median']:g}{unit} with {called_level(row['group'], group)} ({interval}n = {row['n']})")
     left = f"; not reached with {', '.join(called_level(name, group) for name in never[:6])}" if never else ""
     ends = f", of {len(known)} groups the longest two and the shortest two" if len(shown) < len(known) else ""
     values = [

@@ -181,8 +181,11 @@ def likely_control(levels):
 
 
 def called_level(level, column):
-    """Return a level as a sentence names it: one that says nothing by itself (yes, 1) with its column."""
+    """Return a level as a sentence names it: one that says nothing by itself (yes, 1, IV) with its column."""
     text = str(level)
+    roman = text in ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IIa", "IIb", "IIIa", "IIIb", "IIIA", "IIIB")
+    if column and roman:
+        return f"{column} {text}"
     if column and text.replace(".", "", 1).lstrip("-").isdigit():
         return f"{column} {text}"
     bare = column and text.casefold() in ("yes", "no", "y", "n", "true", "false", "none", "other")

@@ -140,7 +140,7 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
         raise ValueError(f"There is no axis {log!r}; expected none, x, y or both.")
     shown = list(dict.fromkeys([x, y, *([color_by] if color_by else [])]))
     named = drawn_rows(table, shown)
-    named = named[named.columns[0]]
+    named, rows = named[named.columns[0]], len(table)
     table, warnings = complete_rows(table.assign(**{named.name: named}), [x, y])
     across, up = numeric_values(table, x), numeric_values(table, y)
     drawable = np.ones(len(table), dtype=bool)
@@ -169,8 +169,10 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
         together = {"pearson_r": float(stats.pearsonr(across, up).statistic),
                     "spearman_rho": float(stats.spearmanr(across, up).statistic)}  # fmt: skip
         told = f"; Pearson's r {together['pearson_r']:.3f}, Spearman's rho {together['spearman_rho']:.3f}"
+    begin = f"{len(across)} rows are drawn" if len(across) == rows else (
+        f"{len(across)} of {rows} rows are drawn (the others lack a value of one of the two)")  # fmt: skip
     findings = [
-        {"text": f"{len(across)} rows are drawn: {x} from {format_number(across.min())} to "
+        {"text": f"{begin}: {x} from {format_number(across.min())} to "
                  f"{format_number(across.max())}, "
                  f"{y} from {format_number(up.min())} to {format_number(up.max())}{told}.",
          "values": finding_values(**together, n=len(across), x_min=float(across.min()), x_max=float(across.max()),

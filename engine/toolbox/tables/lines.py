@@ -267,8 +267,11 @@ def change_finding(row, names, shown_at, paired):
     return {"text": text, "values": values}
 
 
-def changes_finding(changes, names):
-    """Return the finding on all lines: how many rise or fall, and which most; none of a single one."""
+def changes_finding(changes, names, drawn=""):
+    """Return the finding on all groups: how many rise or fall, and which most; none of a single one.
+
+    `drawn` says what the lines are of, where each is a subject's.
+    """
     value, x, group = names
     known = [row for row in changes if row.get("change") is not None and row["change"] == row["change"]]
     if not group or len(known) < 2:
@@ -278,10 +281,12 @@ def changes_finding(changes, names):
     ways = [f"rises in {up}" if up else "", f"falls in {down}" if down else ""]
     even = f"stays the same in {len(known) - up - down}" if up + down < len(known) else ""
     told = " and ".join(way for way in (*ways, even) if way)
-    ends = [f"{format_number(row['change'])} ({group} {row['group']})" for row in (order[0], order[-1])]
+    whole = f"{'rises' if up else 'falls'} in all {len(known)} groups of {group}"
+    told = whole if len(known) in (up, down) else f"{told} of {len(known)} groups of {group}"
+    ends = [f"{format_number(row['change'])} ({row['group']})" for row in (order[0], order[-1])]
     return [{
-        "text": f"From its first to its last {x}, {value} {told} of {len(known)} lines: the changes lie between "
-                f"{ends[0]} and {ends[1]}.",
+        "text": f"{drawn}{'from' if drawn else 'From'} first to last {x}, {'mean ' * bool(drawn)}{value} {told}: the "
+                f"changes lie between {ends[0]} and {ends[1]}.",
         "values": finding_values(n_lines=len(known), n_rising=up, n_falling=down, largest=order[-1]["change"],
                                  smallest=order[0]["change"]),
         "output": "change_table",
@@ -472,7 +477,8 @@ def line_plot(
         | {"output": "change_table", "row": table_row(change_table, group=row["group"])}
         for row in changes
     ]  # fmt: skip
-    findings = changes_finding(changes, names) + findings
+    lines = f"{subjects.sum()} lines of {subject} are drawn; " if subject and shown != "means" else ""
+    findings = changes_finding(changes, names, lines) + findings
     for frame in (means, change_table):
         for column in [name for name in ("place", "first", "last") if name in frame]:
             frame[column] = [shown_at(at) if labels or dates else at for at in frame[column]]

@@ -16,6 +16,7 @@ from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
     format_p,
+    in_a_row,
     level_labels,
     new_axes,
     order_levels,
@@ -435,11 +436,12 @@ def missing_values(
     incomplete = [row for row in rows if row["missing"]]
     if incomplete:
         others = [f"{row['column']} {row['missing']}" for row in incomplete if row is not worst][:5]
-        which = [str(at) for at, gone in enumerate(gaps.any(axis=1), start=1) if gone] if holes <= 10 else []
+        which = [f"row {at} lacks {in_a_row(gaps.columns[gone])}"
+                 for at, gone in enumerate(gaps.to_numpy(), start=1) if gone.any()] if holes <= 10 else []  # fmt: skip
         text = (
             f"{len(incomplete)} of {len(chosen)} columns have gaps: {worst['column']} lacks most, {worst['missing']} "
             f"of {n} values ({worst['percent']:.1f} %){', then ' if others else ''}{', '.join(others)}; {holes} of {n} "
-            f"rows ({100 * holes / n:.1f} %) lack a value in at least one column{' (row ' if which else ''}"
+            f"rows ({100 * holes / n:.1f} %) lack a value in at least one column{' (' if which else ''}"
             f"{', '.join(which)}{')' if which else ''} and {n - holes} are complete."
         )
     else:

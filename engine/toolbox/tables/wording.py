@@ -130,7 +130,7 @@ def rate_unit(per, base=1):
     return f" per {per if of or not unit else unit}" if per else ""
 
 
-def several_told(parts, subject, verb="is", most=5):
+def several_told(parts, subject, verb="is", most=5, held=()):
     """Return the sentence on several predictors of one model: what is clear with its size, and what is not shown.
 
     Args:
@@ -139,7 +139,8 @@ def several_told(parts, subject, verb="is", most=5):
             `ends`, the highest level and the lowest.
         subject: what is explained, as a sentence begins with it.
         verb: how it goes on.
-        most: of so many at most the size is told, the clearest first.
+        most: of so many at most the size is told, the clearest first; of two the first comes first.
+        held: what all are adjusted for besides.
     """
     clear = sorted((part for part in parts if part["p"] < 0.05), key=lambda part: part["p"])
     open_ = [part for part in parts if part["p"] >= 0.05]
@@ -155,8 +156,12 @@ def several_told(parts, subject, verb="is", most=5):
     ranges = [f"{part['interval']}, " if part.get("size") else "" for part in open_]
     left = [f"{part['name']} ({seen}{format_p(part['p'])})" for part, seen in zip(open_, ranges, strict=True)]
     unseen = f"not shown to change with {in_a_row(left if len(left) <= most else [part['name'] for part in open_])}"
+    others = "the other" if len(parts) == 2 else "the others"
+    adjusted = f"each is adjusted for {in_a_row([others, *held[:4]])}" + (" and more" if len(held) > 4 else "")
     if not clear:
-        return f"{subject} {verb} {unseen}; each is adjusted for the others."
+        return f"{subject} {verb} {unseen}; {adjusted}."
     more = f", and also changes with {in_a_row([part['name'] for part in clear[most:]])}" if clear[most:] else ""
     told = f"; {it} ".join(clauses)
-    return f"{subject} {told}{more}{f'; {unseen}' if left else ''}; each is adjusted for the others."
+    if len(parts) == 2 and open_ == parts[:1]:
+        return f"{subject} {verb} {unseen}; {it} {told}; {adjusted}."
+    return f"{subject} {told}{more}{f'; {unseen}' if left else ''}; {adjusted}."
