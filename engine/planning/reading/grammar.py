@@ -265,25 +265,22 @@ _FROM_TO = re.compile(
 )
 
 
-def _in_order(column: ColumnProfile, ends: Sequence[str], bare: bool) -> list[str]:
-    """Return the levels of a column in their order; of names such as `L01` and `L16` (or `bare` numbers) those numbered so."""
+def _in_order(column: ColumnProfile, ends: Sequence[str]) -> list[str]:
+    """Return the levels of a column in their order; of names such as `L01` and `L16` those that are numbered so."""
     heads = {re.sub(r"\d+$", "", level) for level in ends}
     if column.order or len(heads) > 1 or not all(level[-1:].isdigit() for level in ends):
         return list(column.order)
     head = heads.pop() if heads else ""
-    own = [level for level in column.levels if (head or bare) and re.fullmatch(rf"{re.escape(head)}\d+", level)]
+    own = [level for level in column.levels if head and re.fullmatch(rf"{re.escape(head)}\d+", level)]
     return sorted(own, key=lambda level: int(re.findall(r"\d+$", level)[0]))
 
 
-def ranges(coded: Coded, columns: dict[str, ColumnProfile], *, bare: bool = False) -> dict[str, list[str]]:
-    """Return column -> the levels of a range whose ends are named: `stages I to IV`, not `from stage I to IV` (a change).
-
-    Numbers alone may be a range of values: only where `bare` are they taken for levels (`curves 1 to 3`).
-    """
+def ranges(coded: Coded, columns: dict[str, ColumnProfile]) -> dict[str, list[str]]:
+    """Return column -> the levels of a range whose ends are named: `stages I to IV`, not `from stage I to IV` (a change)."""
     found: dict[str, list[str]] = {}
     for match in _FROM_TO.finditer(coded.text):
         ends = coded.inside(match["a"] + match["b"])
-        order = _in_order(columns[ends[0].column], [m.level for m in ends], bare) if ends[0].column in columns else []
+        order = _in_order(columns[ends[0].column], [m.level for m in ends]) if ends[0].column in columns else []
         if not match["change"] and ends[0].column == ends[1].column and {m.level for m in ends} <= {*order}:
             low, high = sorted(order.index(m.level) for m in ends)
             found[ends[0].column] = order[low : high + 1]

@@ -254,8 +254,6 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
             reading.parts[column] = {"cause"}
     gone = {(r.column, value) for r in kept if r.op == "not in" for value in r.values}
     against = contrasts(coded, {m for m in mentions if (m.column, m.level) in gone or m.column in reading.ranges})
-    whole = ranges(coded, by_name, bare=True)  # `curves 1 to 3`
-    against = [c if c.explicit else c._replace(levels=(*whole.get(c.column, c.levels),)) for c in against]
     reading.contrasts = [_with_control(c, question, by_name.values()) for c in against]
     beyond = than_the_other(coded, by_name)
     reading.contrasts += [c for c in beyond if all(c.column != other.column for other in reading.contrasts)]

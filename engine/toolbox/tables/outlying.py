@@ -16,6 +16,7 @@ from engine.toolbox.registry import param, tool
 from engine.toolbox.tables.columns import (
     finding_values,
     format_number,
+    in_a_row,
     level_labels,
     new_axes,
     order_levels,
@@ -491,10 +492,11 @@ def find_outliers(
           "sd": f"more than {limit:g} SD from the mean"}[rule]  # fmt: skip
     named = list(dict.fromkeys(row["at"] for row in [*sure, *far, *apart]))
     within = f" within {group}" if group else ""
+    kinds = [f"{len(sure)} values that cannot be" if sure else "", f"{len(far)} values {by}" if far else "",
+             f"{len(apart)} rows that stand apart over all {len(joint.columns)} columns together"
+             if rows and apart else ""]  # fmt: skip
     head = (
-        f"{len(named)} of {len(table)} rows look wrong{within}: {len(sure)} values that cannot be, {len(far)} {by}"
-        + (f", and {len(apart)} rows that stand apart over all {len(joint.columns)} columns together" if rows else
-            "") + "."
+        f"{len(named)} of {len(table)} rows look wrong{within}: {in_a_row(filter(None, kinds))}."
         if named else
         f"None of {len(table)} rows looks wrong{within}: no impossible value and none {by}"
         + (f", and no row stands apart over all {len(joint.columns)} columns together" if rows else "") + "."
@@ -509,7 +511,10 @@ def find_outliers(
         if len(leading) > 10:  # the furthest of each column: of many values in one the others would not be named
             leading = list({row["column"]: row for row in reversed(leading)}.values())
             leading = sorted(leading, key=lambda row: -row["size"])[:4]
-        told = ", ".join(f"{row['column']} {row['value']:g} ({who[row['at']]})" for row in leading)
+        by_row = {}
+        for row in leading:
+            by_row.setdefault(who[row["at"]], []).append(f"{row['column']} {row['value']:g}")
+        told = "; ".join(f"{', '.join(cells)} ({where})" for where, cells in by_row.items())
         head = f"{head[:-1]}; {'furthest out: ' if len(leading) < len(far) else ''}{told}."
     findings = [{"text": head, "values": finding_values(n_rows=len(table), n_impossible=len(sure), n_far_out=len(far),
                                                         n_rows_apart=len(apart))}]  # fmt: skip
