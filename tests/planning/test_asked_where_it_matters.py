@@ -200,3 +200,49 @@ def test_what_is_counted_for_one_of_them_is_not_passed_over(files) -> None:
     data = Data.of(files["hens"])
     reading = read("more than 5 eggs per chick", data)
     assert "chick" in {reading.words[at].text for at in unexplained(reading, [], [], [])}
+
+
+def test_what_a_column_counts_is_named_by_the_question(planner, tmp_path) -> None:
+    traps = pd.DataFrame(
+        {"crop": np.repeat(["rye", "oat", "pea"], 12), "count": DRAW.poisson(np.repeat([9, 4, 14], 12))}
+    )
+    traps.to_csv(tmp_path / "traps.csv", index=False)
+    data = profile_files([tmp_path / "traps.csv"])
+    params = step(planner.plan("which crop has the most beetles", data).plan, "compare_groups")
+    assert (params["value"], params["group"]) == ("count", "crop")
+    assert not any(m.column == "count" for m in read("how many rows have rye", Data.of(data)).mentions)
+
+
+def test_letters_behind_words_of_place_are_set_against_each_other(tmp_path) -> None:
+    pd.DataFrame({"mix": list("ABCD") * 6, "mm": DRAW.normal(5, 1, 24)}).to_csv(tmp_path / "mix.csv", index=False)
+    reading = read("is mm smaller with B than with D", Data.of(profile_files([tmp_path / "mix.csv"])))
+    assert [contrast.levels for contrast in reading.contrasts] == [("B", "D")]
+
+
+def test_the_mark_of_an_item_is_no_level(tmp_path) -> None:
+    stages = pd.DataFrame({"stage": ["I", "II", "III"] * 8, "crp": DRAW.gamma(2, 4, 24).round(1)})
+    stages.to_csv(tmp_path / "stages.csv", index=False)
+    data = Data.of(profile_files([tmp_path / "stages.csv"]))
+    assert not any(m.level for m in read("(i) plot crp by stage (ii) test it", data).mentions)
+    assert {m.level for m in read("crp in stage (II)", data).mentions} >= {"II"}
+
+
+def test_an_optional_part_of_one_column_is_not_filled_by_all_of_a_number(planner, tmp_path) -> None:
+    trials = pd.DataFrame({
+        "Trial": [f"T{k}" for k in range(9)], "cases (iron)": DRAW.integers(3, 30, 9), "N iron": DRAW.integers(90, 200, 9),
+        "cases (none)": DRAW.integers(20, 60, 9), "N none": DRAW.integers(90, 200, 9), "Latitude": DRAW.uniform(5, 60, 9).round(0),
+    })  # fmt: skip
+    trials.to_csv(tmp_path / "trials.csv", index=False)
+    question = "pool all nine trials together: risk ratio of iron, random effects"
+    params = step(planner.plan(question, profile_files([tmp_path / "trials.csv"])).plan, "meta_analysis")
+    assert not params.get("moderator")
+
+
+def test_numbers_of_persons_are_counted_and_not_averaged(planner, tmp_path) -> None:
+    visits = pd.DataFrame(
+        {"patient_id": [*range(1001, 1041), *range(1001, 1008)], "crp": DRAW.gamma(2, 4, 47).round(1)}
+    )
+    visits.to_csv(tmp_path / "visits.csv", index=False)
+    plan = planner.plan("how many different patient_id are there", profile_files([tmp_path / "visits.csv"])).plan
+    params = step(plan, "summarize_table")
+    assert (params["columns"], params["categorical"], params["count"]) == (["patient_id"], ["patient_id"], True)

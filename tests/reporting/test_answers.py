@@ -189,6 +189,8 @@ def test_behind_a_lead_only_the_first_word_is_written_small():
     assert behind("", text) == text
     assert behind("For sex F: ", "TXNIP is higher.") == "TXNIP is higher."
     assert behind("For sex F: ", "A5 is higher.") == "A5 is higher."
+    assert behind("For sex F: ", "All subjects: median survival 5 days.") == "median survival 5 days."
+    assert behind("", "All subjects: median survival 5 days.").startswith("All subjects")
 
 
 def test_the_code_of_an_event_is_no_number_of_the_result(made):
@@ -262,6 +264,34 @@ def test_a_tool_says_which_questions_a_later_finding_answers(made):
     assert synthesize(view.model_copy(update={"record": asked}), leads, store).summary == ["It spreads by 3."]
     both = view.record.model_copy(update={"question": "What are spread and tail?"})
     assert synthesize(view.model_copy(update={"record": both}), leads, store).summary == ["The mean is 2."]
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("Show the means, and how much does it scatter?", ["The mean is 2.", "It spreads by 3."]),
+        ("How much does it scatter, and what is the mean?", ["It spreads by 3.", "The mean is 2."]),
+        ("Compare the groups. Is the scatter large?", ["The mean is 2.", "It spreads by 3."]),
+        ("How much do scatter and mean differ?", ["It spreads by 3."]),
+    ],
+)
+def test_two_requests_of_one_step_are_answered_by_a_finding_each(made, question, told):
+    view, store = made
+    view = of_findings(view, ("The mean is 2.", {}), ("It spreads by 3.", {"check": "spread"}))
+    leads = registry(leads={"spread": "scatter|spread"})
+    asked = view.record.model_copy(update={"question": question})
+    report = synthesize(view.model_copy(update={"record": asked}), leads, store)
+    assert report.summary == told
+    assert [bool(answer.figure) for answer in report.answers] == [True, False][: len(told)]  # it is shown once
+
+
+def test_of_a_later_finding_of_each_group_none_is_the_answer(made):
+    view, store = made
+    view = of_findings(view, ("The mean is 2.", {}), ("In A 3.", {"check": "spread", "group": "A"}),
+                       ("In B 4.", {"check": "spread", "group": "B"}))  # fmt: skip
+    asked = view.record.model_copy(update={"question": "How much does it scatter?"})
+    view = view.model_copy(update={"record": asked})
+    assert synthesize(view, registry(leads={"spread": "scatter"}), store).summary == ["The mean is 2."]
 
 
 def test_a_comparison_that_names_the_level_is_not_left_for_that_level_alone(made):

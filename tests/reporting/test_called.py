@@ -6,7 +6,7 @@ import pytest
 
 from engine.domain.plan import Span
 from engine.domain.profile import ColumnProfile, Profile, Structure, WideMeasure
-from engine.reporting.called import alone, as_called
+from engine.reporting.called import alone, as_called, as_spelt
 
 
 def column(name: str, scale: str = "number", label: str = "") -> ColumnProfile:
@@ -101,3 +101,29 @@ def test_a_group_whose_words_are_known_needs_no_column_that_says_nothing():
     assert alone(text, known) == "Lower in study drug (1) than in usual care (2; n = 9)."
     text = "Higher in smoker current (1) and with trt yes (1)."  # these words say nothing alone
     assert alone(text, known) == text
+
+
+def spelt(text: str, **levels: str) -> str:
+    spans = [Span(text=words, start=0, end=1, taken_as="level", value=value) for words, value in levels.items()]
+    return as_spelt(text, spans)
+
+
+def test_levels_of_few_letters_are_told_once_as_the_question_spells_them():
+    text = "x is higher in G than in Y: G has 3."
+    assert spelt(text, green="hue = G", yellow="hue = Y") == "x is higher in green (G) than in yellow (Y): G has 3."
+    assert spelt(text, women="hue = G") == text  # begins otherwise: not spelt out, but meant
+    assert spelt("x is higher in green than in G-2.", green="hue = green") == "x is higher in green than in G-2."
+
+
+def test_what_a_column_counts_is_told_where_its_name_does_not():
+    assert told("count is highest in A.", [column("count")], "beetles", "count") == "Count of beetles is highest in A."
+    assert told("count is highest in A.", [column("count")], "count", "count") == "count is highest in A."
+    assert told("seeds is highest in A.", [column("seeds")], "count", "seeds").startswith("seeds")
+
+
+def test_words_cut_out_of_a_sentence_are_no_name():
+    wide = [WideMeasure(name="HGS", columns=["HGS0", "HGS8"], labels=["0", "8"], ordered=True)]
+    text = "HGS8 is higher than HGS0 in the same subjects."
+    said = told(text, [column("HGS0"), column("HGS8")], "strength between the start", "HGS0", wide=wide)
+    assert said == "Strength is higher at 8 than at 0 in the same subjects."
+    assert told(text, [column("HGS0"), column("HGS8")], "end", "HGS8", wide=wide).startswith("HGS is higher at 8")

@@ -124,3 +124,40 @@ def test_what_goes_with_something_else_answers_nothing():
     by_site = "seeds differs by site (p = 0.01): mean A 5, B 4."
     assert said("do the seeds differ between the line?", by_site) == ""
     assert said("do the seeds differ between the line?", by_site.replace("site", "line")) == "Yes"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "answer"),
+    [
+        ("did they gain weight during the diet", "w12 is lower than w0 in the same subjects: mean 80", "No"),
+        ("did they lose weight during the diet", "w12 is lower than w0 in the same subjects: mean 80", "Yes"),
+        ("has it fallen", "w0 is higher than w12 in the same subjects: mean 80", "Yes"),
+        ("did they lose more than the others", "w12 is lower than w0 in the same subjects: mean 80", ""),
+        ("did they do better", "w12 is lower than w0 in the same subjects: mean 80", ""),
+        ("how much did they lose", "w12 is lower than w0 in the same subjects: mean 80", ""),
+        ("did they lose weight", "w12 is not shown to differ from w0: mean 80", ""),
+        ("did they lose weight", "w12 is lower than pain in the same subjects: mean 80", ""),
+    ],
+)
+def test_what_has_risen_or_fallen_over_a_course_is_told(question, text, answer):
+    assert verdict(question, [], text, [["w0", "w6", "w12"]]) == answer
+
+
+def test_a_column_of_yes_and_no_names_the_group_that_is_asked_about():
+    question = "are smoking mothers' babies lighter?"
+    taken = spans(question, smoking="smoker", babies="birth_g")
+    assert (
+        verdict(question, taken, "birth_g is 284 lower in smoker = yes than in smoker = no (95 % CI 79 to 489)")
+        == "Yes"
+    )
+    assert (
+        verdict(question, taken, "birth_g is 284 higher in smoker = yes than in smoker = no (95 % CI 79 to 489)")
+        == "No"
+    )
+
+
+def test_a_trend_over_ordered_groups_is_told():
+    question = "do pieces rise with knowledge?"
+    taken = spans(question, pieces="pieces", knowledge="knowledge")
+    assert verdict(question, taken, "pieces rises over knowledge (no < rough < good; n = 40), from 2 to 4") == "Yes"
+    assert verdict(question, taken, "pieces falls over knowledge (no < rough < good; n = 40), from 4 to 2") == "No"

@@ -434,16 +434,18 @@ def table_one(
         by_name.setdefault((row["characteristic"], row["group"]), []).append(row)
 
     def seen(line):
-        """Return how the two groups look that lie furthest apart, "" of more than two levels."""
-        one, other = (by_name[line["characteristic"], name] for name in furthest[line["characteristic"]])
+        """Return how the two groups look that lie furthest apart, by name where there are more than two."""
+        pair = furthest[line["characteristic"]]
+        one, other = (by_name[line["characteristic"], name] for name in pair)
+        of = [f" in {name}" if len(groups) > 2 else "" for name in pair]
         key = "mean" if line["type"] == "mean (SD)" else "median"
         if not one[0]["level"]:
-            return f"{key} {format_number(one[0][key])} against {format_number(other[0][key])}"
+            return f"{key} {format_number(one[0][key])}{of[0]} against {format_number(other[0][key])}{of[1]}"
         if len(one) == 2:
-            return f"{one[1]['level']}: {one[1]['percent']:.0f} % against {other[1]['percent']:.0f} %"
+            return f"{one[1]['level']}: {one[1]['percent']:.0f} %{of[0]} against {other[1]['percent']:.0f} %{of[1]}"
         return f"{len(one)} levels"
 
-    sides = in_a_row(f"{name} (n = {sizes[name]})" for name in groups) if len(groups) <= 4 else (
+    sides = in_a_row(f"{name} (n = {sizes[name]})" for name in reversed(groups)) if len(groups) <= 4 else (
         f"The {len(groups)} groups of {group}")  # fmt: skip
     if balance:
         most = max((row for row in balance if row["smd"] == row["smd"]), key=lambda row: row["smd"], default=None)
