@@ -119,7 +119,9 @@ def _one_measurement(members: list[tuple[Any, str, Col, bool]], *, sides: bool) 
     # What grows leaves its range behind: `BW wk0` to `BW wk8` are one by their names.
     units = {re.sub(r"[^a-z]", "", str(m[1]).lower()) for m in members}
     dated = len(cols) > 2 and not sides and all(m[3] for m in members) and units <= DAYS.keys()
-    if not _same_range(cols, overlap=not dated):
+    # What is given and used up too: of `g0`, `g15`, `g30`, `g60` the first lies below all others.
+    minutes = len(cols) > 3 and not sides and _minutes(sorted(float(m[0]) for m in members))
+    if not _same_range(cols, overlap=not (dated or minutes)):
         return False
     if timed:
         return True
@@ -128,7 +130,7 @@ def _one_measurement(members: list[tuple[Any, str, Col, bool]], *, sides: bool) 
     steps = np.diff(keys)
     stem = "".join(part for part in tokens(cols[0].name) if not part.isdigit())
     if (
-        len(stem) < 2
+        (len(stem) < 2 and not minutes)
         or len(cols) < 3
         or keys[0] > 1
         or not ((steps == steps[0]).all() or _minutes(keys))

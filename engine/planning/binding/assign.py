@@ -401,6 +401,12 @@ class Assignment:
         if slot.pairs:
             halves = [pair for pair in self.sheet.structure.same_quantity if (pair[0] in used) != (pair[1] in used)]
             others = [pair[1] if pair[0] in used else pair[0] for pair in halves]
+            # Before and after of one measurement go before another measurement that was taken after.
+            mine = {name for pair in halves for name in pair} & used
+            courses = [{*wide.columns} for wide in self.sheet.structure.wide if wide.ordered and len(wide.columns) == 2]
+            kin = {name for course in courses if course & mine for name in course} - used
+            if len(kin) == 1 and not kin & {*others}:
+                return kin.pop()
             if len(set(others)) == 1:
                 return others[0]
         offered = slot.natural(self.sheet) if slot.natural else []

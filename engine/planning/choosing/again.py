@@ -16,6 +16,7 @@ from engine.planning.choosing.goals import CLEAR, likeliest
 from engine.planning.choosing.score import Candidate
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.declared import mark_declared, without_pooled
+from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading, Request, Restriction
 from engine.planning.tables.sheets import Data
 
@@ -87,6 +88,10 @@ def of_again(
     """Return the question without its second sentence, and what it asks once for each sentence's rows; None where that is unsure."""
     start, end = reading.words[again.later.first].start, reading.words[again.later.last].end
     inner = catalogue.read(reading.question[:start] + " " * (end - start) + reading.question[end:], data)
+    made = {made.column for sheet in data.sheets for made in sheet.made}
+    if own := [m for m in reading.mentions if m.column in made and m.last < again.later.first]:  # no word calls it so
+        rest = [m for m in inner.mentions if not any(m.first <= o.last and o.first <= m.last for o in own)]
+        inner = reread(inner, [*rest, *own], data)
     inner.chosen = reading.chosen
     mark_declared(inner, data)
     without_pooled(inner, data)

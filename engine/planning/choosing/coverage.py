@@ -240,7 +240,8 @@ def _known(bound: Bound, name: str) -> bool:
 
 def _is_unit(reading: Reading, word: Token) -> bool:
     """Say whether a word is a unit of nothing that is counted: `the mean of the hours slept`, `lead in ppb`."""
-    return bool(word.text in UNITS or time_unit(word.text)) and not _COUNTED.search(reading.question[: word.start])
+    unit = word.text in UNITS or time_unit(word.text) not in ("", "visit")
+    return unit and not _COUNTED.search(reading.question[: word.start])
 
 
 def _of_a_name(reading: Reading, at: int, levels: set[int], names: set[int]) -> bool:

@@ -89,8 +89,8 @@ def _with_area(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
         return None
     for sheet in data.sheets:
         able = [wide for wide in sheet.structure.wide if len(_times(wide)) >= _LEAST]
-        named = [wide for wide in able if _is_named(wide, reading)]
-        if len(named) == 1:
+        named = [wide for wide in able if _is_named(wide, reading)] or able
+        if len(named) == 1:  # the only course need not be named
             return _seen(reading, data, sheet, named[0], _area(named[0], said), said.span())
     return None
 

@@ -47,6 +47,7 @@ def level_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], tex
         m
         for m in found
         if not (_only_initials(m, words) or _held(m, words, found) or _of_its_column(m, words))
+        and not _in_two(m, found, words, text)
         # `which shops` are the rows that shop_no names, and not the fish shops.
         and not (m.width == 1 and m.strength < SURE_NAME and words[m.first].stem in rows)
     ]
@@ -215,6 +216,9 @@ def _letters(words: Sequence[Token], column: ColumnProfile, level: str, text: st
     if not level.strip().isupper() or level.strip() in "AI":  # no article ends a phrase: `heavier than those on a.`
         written = rf"\b(?:of|in|for|vs\.?|versus|against|than|with|on|to|from|type|group)\s+(?P<l>{re.escape(level.strip())})(?=\s*(?:[,.;:?!)]|$)|\s+(?:and|or|vs|versus|against)\b)"
     starts = {match.start("l") for match in re.finditer(written, text)}  # `the fresh weight of S`
+    if level.strip().isupper() and level.strip() not in "AI":
+        gone = rf"{_GONE}(?P<l>{re.escape(level.strip())})(?![\w'-])"
+        starts |= {match.start("l") for match in re.finditer(gone, text)}  # `leave out the F ones`
     others = "|".join(re.escape(other.strip()) for other in column.levels if other != level)
     than = r"\s+(?:vs\.?|versus|against|than)\s+(?:(?:with|in|on|for|at|under|from|by)\s+)?"
     against = rf"(?<![\w'-])(?:(?:{others}){than}(?P<l>{re.escape(level.strip())})|(?P<m>{re.escape(level.strip())}){than}(?:{others}))(?![\w'-])"
@@ -224,6 +228,16 @@ def _letters(words: Sequence[Token], column: ColumnProfile, level: str, text: st
         match.start("l" if match["l"] else "m") for match in re.finditer(against, text)
     }  # `B versus A, adjusted`
     return meant + [at for at, w in enumerate(words) if w.start in starts]
+
+
+_GONE = r"\b(?i:leav(?:e|ing) out|exclud(?:e|ing)|drop(?:ping)?|remov(?:e|ing)|omit(?:ting)?|without)\s+(?i:(?:the|all)\s+)?"
+
+
+def _in_two(mention: ColumnMention, found: Sequence[ColumnMention], words: Sequence[Token], text: str) -> bool:
+    """Say whether a letter whose rows go is a level of two columns, so that it names neither."""
+    if len(mention.level.strip()) != 1 or not re.search(_GONE + r"\Z", text[: words[mention.first].start]):
+        return False
+    return any(m.column != mention.column and (m.first, m.last) == (mention.first, mention.last) for m in found)
 
 
 def _sets_apart(window: Sequence[Token]) -> bool:

@@ -170,7 +170,10 @@ def says_something(word: SaidWord) -> bool:
     denied = (
         word.denied and word.text not in GRAMMAR and not names_rows(word.text)
     )  # of `no take` the word says something
-    return bool(word.sign) or (len(word.text) > 1 and (plain or denied))
+    letter = (
+        len(word.text) == 1 and word.text.isalpha() and word.text not in "aist"
+    )  # an article, me, what is left of it's
+    return bool(word.sign) or letter or (len(word.text) > 1 and (plain or denied))
 
 
 def names_rows(word: str) -> bool:

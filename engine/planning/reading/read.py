@@ -158,7 +158,8 @@ def _is_a_file(mention: ColumnMention, words: list[Token], question: str, data: 
         return False
     called = {part for name in data.called() for part in name_parts(name)}
     told = question[word.start : word.end].isupper() or _FILE.match(question, word.end) is not None
-    return told and word.text in called and _IN_A_FILE.search(question[: word.start]) is not None
+    topic = not question[: word.start].strip() and question[word.end :].lstrip().startswith(":")  # `GTT: is it lower`
+    return told and word.text in called and (topic or _IN_A_FILE.search(question[: word.start]) is not None)
 
 
 _BOTH = re.compile(rf"{WITH_AND}(?:without\s+)?(?:the\s+|any\s+)?$", re.IGNORECASE)
@@ -403,7 +404,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = of_one_measure(without_ends_told(every, words, question, sheet.structure), sheet.structure)
         every = at_its_own_time(every, words)
         terms = [*inside, *whole_terms(every, words)]
-        every = [m for m in every if not any(part_of_term(m, *term) for term in terms)]
+        every = [m for m in every if not any(part_of_term(m, words, *term) for term in terms)]
         every = [m for m in every if not any(only_sounds(m, words[a : b + 1], a) for a, b in inside)]
         every = [m for m in every if not (is_statistic(m, words) or is_phrase(m, words) or only_when(m, words))]
         every = _in_other_words(every, words, question)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.planning.naming.lexicon import is_term
 from engine.planning.naming.mention import SURE_NAME, ColumnMention
 from engine.planning.naming.overlaps import POLAR
+from engine.text.names import name_parts
 from engine.text.stopwords import STOP
 from engine.text.tokens import Token
 
@@ -18,10 +19,12 @@ def only_sounds(m: ColumnMention, term: list[Token], first: int) -> bool:
     return bool(m.level) and within and m.strength < SURE_NAME and not any(word.text in STOP for word in term)
 
 
-def part_of_term(m: ColumnMention, first: int, last: int) -> bool:
-    """Say whether a mention is only a part of a term, or one that is not quite it."""
+def part_of_term(m: ColumnMention, words: list[Token], first: int, last: int) -> bool:
+    """Say whether a mention is only a part of a term, or one that is not quite it: `BMI` is `BMI_book` all the same."""
     if m.level:  # `PPV` is no level `positive`
         return first == last == m.first == m.last and m.strength < SURE_NAME
+    if first == last == m.first and name_parts(m.column)[:1] == [words[first].text]:
+        return False
     return first <= m.first and m.last <= last and (m.width < last - first + 1 or m.strength < TERM)
 
 
