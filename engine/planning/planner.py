@@ -357,7 +357,7 @@ class Planner:
         try:
             plan = plan_it()
         except PlanError:
-            if (other := self._on_both(plan_it, data) or self._on_features(plan_it, question, data)) is None:
+            if (other := self._on_both(plan_it, question, data) or self._on_features(plan_it, question, data)) is None:
                 raise
             return other
         if (doubts := doubts_of(plan.plan)) and (other := self._on_features(plan_it, question, data)) is not None:
@@ -367,13 +367,13 @@ class Planner:
         of_both = spans(self._catalogue.read(question, data), data)
         if by_itself or not (asks or of_both):
             return plan
-        other = self._on_both(plan_it, data)
+        other = self._on_both(plan_it, question, data)
         waits = other is not None and any(question.blocking for question in other.plan.open_questions)
         return plan if other is None or (waits and not of_both) else other
 
-    def _on_both(self, plan_it: Callable[..., PlanProposal], data: Data) -> PlanProposal | None:
+    def _on_both(self, plan_it: Callable[..., PlanProposal], question: str, data: Data) -> PlanProposal | None:
         """Return the plan on two files joined, None where they do not belong together or none can be made."""
-        if (both := one_lists_the_other(data)) is not None:
+        if (both := one_lists_the_other(data, question)) is not None:
             with contextlib.suppress(PlanError):
                 return plan_it(both=functools.partial(joined, self._catalogue, *both))
         return None

@@ -88,7 +88,10 @@ _COUNT = (["count"], ["counts"], ["number"], ["abundance"])
 def _measure(measure: WideMeasure, understood: Iterable[Span], question: str) -> str:
     """Return what several columns of one measurement are called by the question, else as the file writes it."""
     alike = takewhile(lambda letters: len({*letters}) == 1, zip(*measure.columns, strict=False))
-    own = "".join(letters[0] for letters in alike).strip(" _.-") or measure.name
+    own = "".join(letters[0] for letters in alike)
+    if own[-1:].isalpha() and all(name[len(own) :][:1].isalpha() for name in measure.columns):
+        own = re.sub(r"[^ _.-]*$", "", own)  # `FEV1_p` of FEV1_pre and FEV1_post
+    own = own.strip(" _.-") or measure.name
     said = [span.text for span in understood if span.taken_as == "column" and span.value in measure.columns]
     spelt = re.search(rf"(?<!\w){re.escape(own)}(?!\w)", question, re.IGNORECASE)
     if spelt:

@@ -31,6 +31,7 @@ from engine.planning.reading.settings import settings_said
 from engine.planning.tables.sheets import Data, Sheet
 from engine.planning.telling.lacking import in_words, missing
 from engine.planning.telling.refusals import refusal, unbound
+from engine.text.prose import listed
 from engine.toolbox.analyses import Analysis, Practice
 from engine.toolbox.registry import ToolRegistry
 
@@ -287,6 +288,7 @@ class Assembler:
         said = str(bound.params.get(own.name) or "") if own is not None else ""
         port = next((p for p in bound.spec.inputs if takes_rows(p.type)), None)
         sheet = bound.sheets.get(port.name) if port is not None else None
+        _require_rows_there(bound, sheet, made.data)
         used = [*bound.columns(), *(item.column for item in bound.rows)]
         used += [made.column for made in sheet.made if stands_in(made.column, said)] if sheet is not None else []
         made_of = made.builder.with_columns(sheet, DataType.TABLE, used) if sheet is not None else None
@@ -377,6 +379,17 @@ def _require_rows_kept(bound: Bound, made: Making) -> None:
         for item in bound.rows:
             if item.sure and condition([item], made.data) not in made.builder.rows:
                 raise rows_refused(item, made.reading)
+
+
+def _require_rows_there(bound: Bound, sheet: Sheet | None, data: Data) -> None:
+    """Refuse a step whose rows are told by a column that only another file has."""
+    apart = [item.column for item in bound.rows if sheet is not None and sheet.column(item.column) is None]
+    strange = [name for name in apart if any(other.column(name) for other in data.sheets)]
+    if strange and sheet is not None:
+        raise PlanError(
+            f"The question keeps rows by {listed(strange)}, which {sheet.name} does not have, and is about its columns.",
+            advice="Say which column is the same in both files (`id is the same in both`), or ask of one file.",
+        )
 
 
 def _mark_rows(bound: Bound, reading: Reading) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from engine.text.names import in_one
 
 FOUND = 0.9
 """A file lists what another names when it has so many of its names."""
+SOME = 0.2
+"""So many will do where a person says that the names are the same in both."""
 
 
 class First(NamedTuple):
@@ -62,13 +65,20 @@ def joins_first(catalogue: Catalogue, reading: Reading, data: Data) -> First | N
     return First(goal, pieces[0], pieces[1:])
 
 
-def one_lists_the_other(data: Data) -> tuple[Data, list[str]] | None:
+_SAME_KEY = re.compile(
+    r"\b(?:the same|in both|link\w*|match\w*|join\w*|merg\w*|key|identical|belong\w* together)\b", re.IGNORECASE
+)
+
+
+def one_lists_the_other(data: Data, question: str = "") -> tuple[Data, list[str]] | None:
     """Return two files, that with the rows first, and the column of each that names the same, None where there is none.
 
     One must list what the rows of the other name: each of its names once, nearly all names of the other among them, or
     nearly all of its own among those of the other (a questionnaire that a part of a cohort answered). A matrix has its
-    samples as columns and is never joined.
+    samples as columns and is never joined. Where the `question` says that a column is the same in both, some shared
+    names will do.
     """
+    told = in_one(question) if _SAME_KEY.search(question) else ""
     sheets = [sheet for sheet in data.sheets if not sheet.made and KINDS[sheet.profile.types[0].type].records]
     if len(sheets) != 2 or len(data.sheets) != 2:
         return None
@@ -82,7 +92,8 @@ def one_lists_the_other(data: Data) -> tuple[Data, list[str]] | None:
                 sheet.frame()[key].dropna().astype(str).str.strip() for sheet, key in ((listed, name), (rows, own))
             )
             shared = max(wanted.isin({*names}).mean(), names.isin({*wanted}).mean()) if len(wanted) else 0.0
-            if names.is_unique and shared >= FOUND:
+            least = SOME if in_one(own) in told else FOUND
+            if names.is_unique and shared >= least:
                 return Data([rows, listed]), [own, name]
     return None
 

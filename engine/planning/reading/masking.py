@@ -117,19 +117,25 @@ ENOUGH = 2
 
 def leaving_words(reading: Reading) -> list[tuple[int, int]]:
     """Return the characters that only say which rows are left out: they do not tell what is asked of the others."""
-    found: list[tuple[int, int]] = []
+    found: list[tuple[int, int]] = [match.span() for match in _SAME_IN_BOTH.finditer(reading.question)]
     for item in reading.restrictions:
         start, end = reading.words[item.first].start, reading.words[item.last].end
         if item.why:
             found.append((start, end))
         elif item.sure and (item.op == "not in" or item.out):
             before, after = BEFORE_ROWS.search(reading.question[:start]), AFTER_ROWS.match(reading.question, end)
-            if found and _ALSO.fullmatch(reading.question[found[-1][1] : start]):
+            if found and found[-1][1] <= start and _ALSO.fullmatch(reading.question[found[-1][1] : start]):
                 found.append((found[-1][1], after.end() if after else end))  # `below 70 or less than 10`
             elif before or after:
                 found.append((before.start() if before else start, after.end() if after else end))
     return found
 
 
+_SAME_IN_BOTH = re.compile(
+    r"[,;(]?\s*\b[\w ]{1,30}?\s(?:is|are)\s(?:the\s)?(?:same|key|identical)\s(?:in|of|for|across)\s(?:both|the two|all)\b"
+    r"(?:\s(?:files?|sheets?|tables?|of them))?\s*[.;)]?",
+    re.IGNORECASE,
+)
+"""Tells how two files belong together, and asks nothing."""
 _ALSO = re.compile(r"[^.;:?!]{0,20}?\b(?:or|and)\b[^.;:?!]{0,40}", re.IGNORECASE)
 """What stands between two reasons for which rows go."""
