@@ -71,6 +71,7 @@ from engine.planning.making.joined import (
     joins_first,
     on_the_joined,
     one_lists_the_other,
+    require_all_named,
     seen_made,
     spans,
 )
@@ -364,11 +365,14 @@ class Planner:
             return other if doubts_of(other.plan) < doubts else plan
         asks = any(question.blocking for question in plan.plan.open_questions)
         by_itself = any(joins(self._catalogue.registry.get(node.tool)) for node in plan.plan.nodes)
-        of_both = spans(self._catalogue.read(question, data), data)
+        reading = self._catalogue.read(question, data)
+        of_both = spans(reading, data)
         if by_itself or not (asks or of_both):
             return plan
         other = self._on_both(plan_it, question, data)
         waits = other is not None and any(question.blocking for question in other.plan.open_questions)
+        if other is None and not asks:
+            require_all_named(reading, data, plan.plan)
         return plan if other is None or (waits and not of_both) else other
 
     def _on_both(self, plan_it: Callable[..., PlanProposal], question: str, data: Data) -> PlanProposal | None:

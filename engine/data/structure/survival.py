@@ -308,9 +308,16 @@ def _outlasts(event: Col, clock: Col) -> bool:
 def event_words(col: Col) -> bool:
     """Say whether a level says that something ended or has not ended yet."""
     levels = _told(col).values()
-    return any(_happened(level) for level in levels) or any(
+    return any(_happened(level) or _OPEN_END.search(level) for level in levels) or any(
         letters.plain(level).strip() in _NO_EVENT_LEVELS - {"none"} for level in levels
     )
+
+
+_OPEN_END = re.compile(
+    r"\b(?:end of (?:the )?(?:study|follow[ -]?up|trial|experiment)|study end|censored|lost to follow[ -]?up)\b",
+    re.IGNORECASE,
+)
+"""What a legend says of those whose end was not seen."""
 
 
 def _told(col: Col) -> dict[str, str]:

@@ -12,18 +12,23 @@ from typing import NamedTuple
 
 from engine.data.catalogue import KINDS
 from engine.domain.datatypes import DataType
+from engine.domain.plan import TaskDag, texts_of
 from engine.domain.toolspec import ToolSpec
+from engine.errors import PlanError
 from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.goals import likeliest
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import HALF, one_each, requests_in
 from engine.planning.formulas.views import with_joined
 from engine.planning.making.assemble import Assembler, Making
+from engine.planning.naming.mention import SURE_NAME
 from engine.planning.reading.read import reread, within
 from engine.planning.reading.reading import Reading, Request
 from engine.planning.tables.sheets import Data
 from engine.planning.telling.near import near
+from engine.text import prose
 from engine.text.names import in_one
+
 
 FOUND = 0.9
 """A file lists what another names when it has so many of its names."""
@@ -103,6 +108,19 @@ def spans(reading: Reading, data: Data) -> bool:
     sides = [{column.name for column in sheet.columns} for sheet in data.sheets]
     named = {mention.column for mention in reading.mentions}
     return bool(named & (sides[0] - sides[1])) and bool(named & (sides[1] - sides[0]))
+
+
+def require_all_named(reading: Reading, data: Data, plan: TaskDag) -> None:
+    """Refuse a plan on one of two files where a column that only the other has is surely named and nothing uses it."""
+    sides = [{column.name for column in sheet.columns} for sheet in data.sheets]
+    used = " ".join(text for node in plan.nodes for value in node.params.values() for text in texts_of(value))
+    for sheet, own, others in zip(data.sheets, sides, sides[::-1], strict=True):
+        named = [m.column for m in reading.mentions if not m.level and m.strength >= SURE_NAME]
+        if left := [name for name in dict.fromkeys(named) if name in own - others and name not in used]:
+            raise PlanError(
+                f"The question is about columns of two files, and {prose.listed(left)} of {sheet.name} would be left out.",
+                advice="Say which column is the same in both files (`id is the same in both`), or ask of one file.",
+            )
 
 
 def joined(catalogue: Catalogue, data: Data, keys: list[str], made: Making) -> tuple[Reading, Data]:

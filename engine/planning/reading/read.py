@@ -219,6 +219,7 @@ def _one_part(found: dict[str, set[Part]], columns: Mapping[str, ColumnProfile])
 def interpret(question: str, words: list[Token], mentions: list[ColumnMention], data: Data) -> Reading:
     """Return what the sentence makes of the columns and levels it names."""
     by_name = {column.name: column for column in data.columns()}
+    mentions = _listed_with_columns(question, words, mentions)
     remarks = named_by_remarks(question, words, mentions, data)
     mentions = beside_remarks(remarks, question, words, mentions, data)
     coded = Coded(question, words, mentions)
@@ -365,6 +366,20 @@ def within(reading: Reading, request: Request | Sequence[Request], data: Data) -
     own = reread(reading, mentions, data)
     own.requests, own.used = own_requests, reading.used
     return own
+
+
+def _listed_with_columns(question: str, words: list[Token], mentions: Sequence[ColumnMention]) -> list[ColumnMention]:
+    """Return mentions with a level in a list of columns as its column: the share of boys in `n, boys, age, weight`."""
+    starts = {m: words[m.first].start for m in mentions}
+    named = sorted((m for m in mentions if not m.level), key=lambda m: m.first)
+    found: list[ColumnMention] = []
+    for m in mentions:
+        before, after = question[: starts[m]].rstrip(), question[words[m.last].end :].lstrip()
+        inside = m.level and before.endswith((",", ":")) and after.startswith(",")
+        near = [o for o in named if abs(o.first - m.last) <= 2 or abs(m.first - o.last) <= 2]
+        items = [o for o in named if re.match(r"\s*(?:\([^)]*\)\s*)?,", question[words[o.last].end :])]
+        found.append(m._replace(level="") if inside and near and len(items) > 1 else m)
+    return found
 
 
 def _is_a_mark(mention: ColumnMention, words: list[Token], question: str) -> bool:
