@@ -13,12 +13,14 @@ from typing import NamedTuple
 from engine.domain.plan import Span
 
 _UP = (
-    "higher|greater|larger|bigger|longer|heavier|taller|older|thicker|wider|broader|deeper|warmer|hotter|more|increased?|"
-    "rais(?:e|es|ed)|elevat(?:e|es|ed)|ris(?:e|es)|rose|go(?:es)? up|went up|gain"
+    "more (?:common|frequent|often|likely)|commoner|higher|greater|larger|bigger|longer|heavier|taller|older|thicker|"
+    "wider|broader|deeper|warmer|hotter|more|increased?|rais(?:e|es|ed)|elevat(?:e|es|ed)|ris(?:e|es)|rose|"
+    "go(?:es)? up|went up|gain"
 )
 _DOWN = (
-    "lower|smaller|shorter|lighter|younger|thinner|narrower|shallower|cooler|colder|less|fewer|decreased?|reduc(?:e|es|ed)|"
-    "lowers|fall|falls|fell|declin(?:e|es|ed)|drop|drops|dropped|go(?:es)? down|went down|shrink|shrinks"
+    "less (?:common|frequent|often|likely)|rarer|lower|smaller|shorter|lighter|younger|thinner|narrower|shallower|"
+    "cooler|colder|less|fewer|decreased?|reduc(?:e|es|ed)|lowers|fall|falls|fell|declin(?:e|es|ed)|drop|drops|dropped|"
+    "go(?:es)? down|went down|shrink|shrinks"
 )
 _WAY = re.compile(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b", re.IGNORECASE)
 _OF_A_NOUN = frozenset({"more", "less", "fewer", "gain"})
@@ -40,7 +42,7 @@ _OPEN = re.compile(r"\b(?:which|what|how|who|where|when|why)\b", re.IGNORECASE)
 _EITHER = re.compile(r"\bor\b(?! not\b)", re.IGNORECASE)
 _WHETHER = re.compile(
     r"\b(?:differ(?:s|ent|ently|ence|ences)?|affects?|affected|influences?|influenced|associat(?:ed|ion)|related|linked|"
-    r"correlat(?:e|es|ed|ion)|depends?|matters?|an? effect|relationship|link)\b",
+    r"correlat(?:e|es|ed|ion)|depends?|matters?|predicts?|an? effect|relationship|link)\b",
     re.IGNORECASE,
 )
 _CLEAR = re.compile(
@@ -131,6 +133,8 @@ def _answer(asked: str, start: int, spans: Sequence[Span], text: str, found: re.
     others = [s.value for s in spans if s.taken_as == "column" and s not in measured] + [g.level for g in groups]
     if not (measured or found["along"]) or not any(_names(of, name) for name in [*others, *(g.column for g in groups)]):
         return None  # what it goes with is not what is asked about
+    if _OF_A_LEVEL.search(asked):
+        return None
     if not ways:
         return True if _WHETHER.search(asked) and not _WAY.search(asked) else None
     rises = found["along"] or (
@@ -143,6 +147,13 @@ def _answer(asked: str, start: int, spans: Sequence[Span], text: str, found: re.
         return None
     same = _same_way(_claim(groups, asked), _told(groups, text[found.end() :]))
     return None if same is None else same == ((found["way"] == "higher") == bool(ways[0]["up"]))
+
+
+_OF_A_LEVEL = re.compile(
+    r"\b(?:more|less|fewer)\s+(?:(?:very|often)\s+)?(?:low|high|small|large|big|short|long|light|heavy|old|young|early|late)\b",
+    re.IGNORECASE,
+)
+"""`More low birth weight` is not more of the weight."""
 
 
 def _at_a_pace(asked: str, groups: Sequence[_Group], text: str) -> bool | None:

@@ -161,3 +161,19 @@ def test_a_trend_over_ordered_groups_is_told():
     taken = spans(question, pieces="pieces", knowledge="knowledge")
     assert verdict(question, taken, "pieces rises over knowledge (no < rough < good; n = 40), from 2 to 4") == "Yes"
     assert verdict(question, taken, "pieces falls over knowledge (no < rough < good; n = 40), from 4 to 2") == "No"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("is sepsis less common with drug than placebo", "Yes"),
+        ("is sepsis more frequent with placebo than with drug", "Yes"),
+        ("is sepsis more common with drug", "No"),
+        ("is sepsis rarer with drug", "Yes"),
+        ("do patients on drug have more low sepsis values", ""),  # not more of it
+    ],
+)
+def test_how_often_something_is_may_be_asked_in_many_words(question, answer):
+    taken = spans(question, sepsis="sepsis", drug="arm = drug", placebo="arm = placebo")
+    text = "The share of sepsis is lower in drug than in placebo: 9.2 % (27 of 295) against 16.9 % (52 of 307)"
+    assert verdict(question, taken, text) == answer

@@ -40,6 +40,15 @@ def fill(bound: Bound, reading: Reading) -> None:
         _later_first(bound)
 
 
+def rows_counted(bound: Bound) -> None:
+    """Count the rows of a table of counts where nothing is named that is counted: `how many birds per species and island`."""
+    group = next((name for name in bound.of_role("split")), "")
+    for param in [p for p in bound.missing if p.role == "anything" and p.kind == "column"]:
+        if group and bound.params.get("aggregate") == "count":
+            bound.params[param.name] = group
+            bound.missing.remove(param)
+
+
 def _marked(bound: Bound, reading: Reading) -> None:
     for param in (p for p in bound.spec.params if p.role == "marked"):
         if found := marked(param, bound.params.get(param.of), reading):

@@ -29,7 +29,6 @@ from engine.planning.telling.near import near
 from engine.text import prose
 from engine.text.names import in_one
 
-
 FOUND = 0.9
 """A file lists what another names when it has so many of its names."""
 SOME = 0.2

@@ -24,6 +24,7 @@ from engine.toolbox.tables.columns import (
     palette,
     plain_table,
     require_columns,
+    whole_or_short,
 )
 from engine.toolbox.tables.rows import table_row
 
@@ -298,11 +299,12 @@ def summarize_table(
     for row in [row for row in rows if row["type"] == "number"][:9]:
         where = {group_by: row[group_by], "column": row["column"]} if group_by else {"column": row["column"]}
         spread = f" (SD {format_number(row['sd'])})" if row["sd"] == row["sd"] else ""
+        middle, low, high = (whole_or_short(row[key], 4) for key in ("median", "min", "max"))
+        gone = f", {row['missing']} missing" if row["missing"] else ""
         findings.append(
             {"text": f"{row['column']}{f' in {group_by} {row[group_by]}' if group_by else ''}: mean "
-                     f"{format_number(row['mean'], 4)}{spread}, median {format_number(row['median'], 4)}, range "
-                     f"{format_number(row['min'], 4)} to {format_number(row['max'], 4)}, n = {row['n']}, "
-                     f"{row['missing']} missing.",
+                     f"{format_number(row['mean'], 4)}{spread}, median {middle}, range {low} to {high}, n = {row['n']}"
+                     f"{gone}.",
              "values": finding_values(mean=row["mean"], sd=row["sd"], median=row["median"], min=row["min"],
                                       max=row["max"], n=row["n"], missing=row["missing"]),
              "output": "summary", "row": table_row(frame, **where)}

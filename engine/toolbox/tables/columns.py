@@ -243,6 +243,11 @@ def format_number(x, digits=3):
     return f"{x:.{max(0, digits - 1 - size)}f}"
 
 
+def whole_or_short(value, digits):
+    """Return a number of a table for a sentence: a whole one as it is, another with so many digits."""
+    return str(int(value)) if value == value and value % 1 == 0 and abs(value) < 1e15 else format_number(value, digits)
+
+
 def left_open(low, high, ratio=False, unit="", what="anything"):
     """Return what a null result leaves open, as the end of its sentence: how far each way the truth may still lie.
 

@@ -18,6 +18,7 @@ from engine.toolbox.tables.columns import (
     numeric_values,
     plain_table,
     require_columns,
+    whole_or_short,
 )
 from engine.toolbox.tables.expressions import evaluate_expression
 
@@ -151,11 +152,6 @@ def named_rows(kept, whole, condition):
     if not name or len(kept) > 12:
         return ""
     return f": {name} {', '.join(str(value) for value in kept[name])}"
-
-
-def whole_or_short(value, digits):
-    """Return a number of a table for a sentence: a whole one as it is, another with so many digits."""
-    return str(int(value)) if value == value and value % 1 == 0 and abs(value) < 1e15 else format_number(value, digits)
 
 
 def describe_order(table, total, sort_by, order, top_n):

@@ -165,7 +165,8 @@ def cells_told(grouped, across, rows, columns, values, aggregate):
     if not cells:
         return []
     high, low = max(cells, key=cells.get), min(cells, key=cells.get)
-    what = f"Number of {values}" if aggregate == "count" else f"{aggregate.capitalize()} {values}"
+    counted = "rows" if values in (rows, columns) else values
+    what = f"Number of {counted}" if aggregate == "count" else f"{aggregate.capitalize()} {values}"
     shown = cells if len(cells) <= 12 else {key: cells[key] for key in (high, low)}
     said = {key: format_number(value, 4) if value % 1 else f"{value:g}" for key, value in shown.items()}
     if len(cells) <= 12:
