@@ -59,6 +59,8 @@ def unexplained(
         known |= {t.stem for text in (spec.title, spec.description, *spec.keywords, *legend) for t in tokens(text)}
     left, explained = list[int](), _in_other_words(reading) | _done_next(reading) | _held_verbs(reading)
     explained |= _whom(reading, bounds)
+    listed = {at for at in range(len(reading.words)) if _listed(reading, at)}
+    explained -= listed
     if any(bound.sheet is not None and {*bound.columns()} & {*bound.sheet.structure.times} for bound in bounds):
         explained |= {
             at for at, word in enumerate(reading.words) if time_unit(word.text)
@@ -67,6 +69,9 @@ def unexplained(
         if at in reading.used and number.number is not None and time_unit(word.text):
             explained.add(at + 1)
     for at, token in enumerate(reading.words):
+        if at in listed:
+            left.append(at)
+            continue
         if at in reading.used or at in explained or (token.number is not None and not _loose(reading, at)):
             continue
         if not _names_group(reading, at) and (
@@ -101,6 +106,22 @@ def _names_group(reading: Reading, at: int) -> bool:
     """Say whether a word is said to name a group: `in the computer group`."""
     around = reading.question[: reading.words[at].start], reading.question[reading.words[at].end :]
     return bool(_IN_THE.search(around[0]) and _GROUP.match(around[1])) and reading.words[at].text not in _ANY_GROUP
+
+
+_STATED = frozenset(
+    "n mean means sd sds median min max total number count percent range iqr se sem ci p ids id name names".split()
+)
+
+
+def _listed(reading: Reading, at: int) -> bool:
+    """Say whether a word is an item of its own among listed columns: `boys, age, weight` where nothing is called age."""
+    word = reading.words[at]
+    if at in reading.used:
+        return False
+    before, after = reading.question[: word.start].rstrip(), reading.question[word.end :].lstrip()
+    beside = [reading.used.get(n, ("", "", 0))[0] for n in (at - 1, at + 1)]
+    alone = before.endswith((",", ":")) and after.startswith(",")
+    return alone and "column" in beside and word.text not in _STATED and word.text not in STOP
 
 
 _IN_THE = re.compile(r"\b(?:in|of|for|among|within|from|with)\s+the\s+$", re.IGNORECASE)
