@@ -186,6 +186,12 @@ def _asked(view: RunView, pair: Done, registry: ToolRegistry) -> Finding:
 
     # The one on two of three groups; of two groups every finding of a table of characteristics names both.
     ends = [value.rpartition(" = ")[2] for value in levels]
+    whole = r"(?<!\w){}\s*(?:to|through|-|–)\s*{}(?!\w)"  # of `stages I to IV` no pair is meant
+    asked = view.record.question
+    if len(ends) == 2 and any(
+        re.search(whole.format(*map(re.escape, two)), asked, re.IGNORECASE) for two in (ends, ends[::-1])
+    ):
+        ends = []
     of_pair = [f for f in result.findings if len(ends) == 2 and all(_holds(_row(f), end) for end in ends)]
 
     def said(finding: Finding) -> tuple[bool, bool, bool, int, bool]:

@@ -18,6 +18,9 @@ _STEEP = re.compile(
 )
 
 
+SURE_BATCH = 0.5
+
+
 def as_groups(bound: Bound, reading: Reading) -> None:
     """Take numbers that only count as groups: codes, and those of which the question sets several apart (`95, 96 and 97`).
 
@@ -50,9 +53,12 @@ def as_groups(bound: Bound, reading: Reading) -> None:
         c.name
         for c in able
         if c.name in taken
-        and c.distinct > 2
         and (
-            c.scale in ("category", "code")
+            c.distinct > 2 or (c.role("batch") >= SURE_BATCH and {*c.levels} != {"0", "1"})
+        )  # two centres are no amount
+        and (
+            c.distinct == 2
+            or c.scale in ("category", "code")
             or (c.distinct <= FEW_LEVELS and (c.name in told or (len(reading.levels(c.name)) > 1 and not steep)))
         )
     ]

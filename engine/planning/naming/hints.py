@@ -126,7 +126,7 @@ _COUNT = frozenset("count counts number numbers abundance abundances anzahl nomb
 _SO_MANY = frozenset("most fewest more fewer many mean average total least".split())
 _ROWS = frozenset(
     "rows samples values observations records measurements replicates groups levels columns plots sites entries repeats times "
-    "units cases differences effects counts numbers".split()
+    "units cases differences effects counts numbers pairs comparisons tests".split()
 )
 _SAID_UNITS = {
     word: unit

@@ -20,7 +20,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _CUT = re.compile(
-    r"(?<=[.?!;])\s+|\n+|\s*;\s*|(?<=\S)\s+(?=\(?(?:ii|iii|iv|[2-9]|b|c)\)\s)|(?<!er)(?<!ore)(?<!ess)(?<!rse),?\s+\b(?:and then|then|after that|finally|afterwards)\b\s*|"
+    r"(?<=[.?!;])\s+|\n+|\s*;\s*|(?<=\S)\s+(?=\(?(?:ii|iii|iv|[2-9]|b|c)\)\s)|(?<!er)(?<!ore)(?<!ess)(?<!rse)(?<!\bis)(?<!\bare)(?<!\bwas)(?<!\bwere),?\s+\b(?:and then|then|after that|finally|afterwards)\b\s*|"
     r",?\s+and\s+(?=(?:also\s+)?(?:plot|draw|show|list|test|check|work out|compute|calculate|give|compare|fit|tell|say|make|add|run|find|estimate|"
     r"which|whether|how|what|is|are|do|does|did)\b)",
     re.IGNORECASE,

@@ -428,7 +428,7 @@ def table_one(
     no_smd = [row["characteristic"] for row in balance if row["smd"] != row["smd"]]
     ordered = sorted(sizes[name] for name in groups)
     chance = 1.96 * (1 / ordered[0] + 1 / ordered[min(1, len(ordered) - 1)]) ** 0.5
-    beyond = sum(row["smd"] > chance for row in far)
+    beyond = in_a_row(str(row["characteristic"]) for row in far if row["smd"] > chance)
     by_name = {}
     for row in rows:
         by_name.setdefault((row["characteristic"], row["group"]), []).append(row)
@@ -453,8 +453,8 @@ def table_one(
         more = f" and {len(far) - 6} more" if len(far) > 6 else ""
         text = (f"{sides} differ in {len(far)} of {len(balance)} characteristics by more than {limit:g} "
                 f"standard deviations: {told}{more}"
-                + (f"; {beyond or 'none'} of them by more than chance alone often gives with "
-                   f"groups of this size ({chance:.2g} SD)." if chance > limit else ".") if far else
+                + (f"; {beyond or 'none of them'} by more than chance alone often gives with groups of this size "
+                   f"({chance:.2g} SD)." if chance > limit else ".") if far else
                 f"{sides} are alike in all {len(balance)} characteristics: every standardised difference "
                 f"is at most {limit:g}.")  # fmt: skip
         if no_smd and not far:

@@ -393,7 +393,7 @@ def level_finding(row, curve, said, x, shape):
     elif shape:
         text += f": {what} {curve['direction']} from {format_number(curve['without_dose'])} without dose to "
         text += f"{format_number(curve['at_full_effect'])}"
-        text += f" with slope {format_number(curve['slope'])}" if curve["model"] == "log-logistic" else ""
+        text += f" with a slope (Hill) of {format_number(curve['slope'])}" if curve["model"] == "log-logistic" else ""
         text += f" (n = {curve['n']})"
     return {
         "text": f"{text}.",

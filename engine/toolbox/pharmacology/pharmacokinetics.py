@@ -54,6 +54,7 @@ def exposure_adds_up(step: StepOutputs) -> Iterator[Issue]:
         yield Issue(code="exposure_differs", severity="error", message=message, where="subjects")
 
 
+_TO_LAST = r"\bAUC ?(?:last|0[- ]?t|t)\b|\b(?:to|till|until) the last (?:sample|time|point|measur|quantif)"
 _WHEN = r"\b(?:when|how (?:long|soon|fast)|(?:what|which) time|time)\b[^.?!]*\b(?:peaks?|highest|max\w*|top)\b"
 """Asks for the time of the highest concentration."""
 
@@ -153,7 +154,8 @@ _WHEN = r"\b(?:when|how (?:long|soon|fast)|(?:what|which) time|time)\b[^.?!]*\b(
         "tmax": rf"{_WHEN}|\bT ?max\b",
         "cmax": rf"(?s)^(?!.*(?:{_WHEN}|\bT ?max\b)).*(?:\bC ?max\b|\bpeaks?\b|\b(?:highest|maximum) (?:level|conc))",
         "half_life": r"\bhalf.?li(?:fe|ves)\b",
-        "auc_inf": r"\bAUC|\barea under|\bexposure",
+        "auc_inf": rf"(?s)^(?!.*(?:{_TO_LAST})).*(?:\bAUC|\barea under|\bexposure)",
+        "auc_last": rf"(?s)^(?=.*(?:{_TO_LAST})).*(?:\bAUC|\barea under|\bexposure)",
         "clearance": r"\bclearance\b|\bcleared\b",
         "volume_z": r"\bvolume\b",
     },
@@ -306,7 +308,7 @@ def pharmacokinetics(
     for name in order_levels(profiles["group"].tolist())[:6]:
         part = summary[summary["group"] == name].set_index("parameter")
         for key, (title, unit) in titles.items():
-            if key not in part.index or (key == "auc_last" and "auc_inf" in part.index):
+            if key not in part.index:
                 continue
             row = part.loc[key]
             where = "" if name == "all" else f" in {name}"

@@ -227,4 +227,15 @@ def describe_thresholds(pair_rows, control, value, group):
         **levels, difference=(row["difference"], row["lower_95"], row["upper_95"]), p_adj=row["p_adj"],
         mean_1=row["mean_1"], mean_2=row["mean_2"],
     )  # fmt: skip
-    return [{"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}]
+    found = [{"text": text, "values": values, "output": "comparison", "row": {"comparison": row["comparison"]}}]
+    if at:
+        last = rows[at - 1]
+        found.append({
+            "text": f"The highest {group} up to which {value} is not shown to differ from that at {control} is {noec} "
+                    f"(NOEC): mean {format_number(last['mean_1'])} against {format_number(last['mean_2'])}, adjusted "
+                    f"{format_p(last['p_adj'])}, {last['test']}; at {row['group_1']} it is {higher} (LOEC, adjusted "
+                    f"{format_p(row['p_adj'])}).",
+            "values": finding_values(noec_alone=float(noec), p_adj=last["p_adj"]),
+            "output": "comparison", "row": {"comparison": last["comparison"]},
+        })  # fmt: skip
+    return found

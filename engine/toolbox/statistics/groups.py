@@ -465,7 +465,12 @@ def compare_rows(samples, contrasts, family, test, method):
         ],
         "comparison_plot": [],
     },
-    leads={"between the ends": ASKS_ENDS, "lowest": ASKS_LOWEST, "highest": ASKS_HIGHEST},
+    leads={
+        "between the ends": ASKS_ENDS,
+        "lowest": ASKS_LOWEST,
+        "highest": rf"(?s)^(?!.*\bNOE[CL]\b)(?:.*(?:{ASKS_HIGHEST}))",
+        "noec_alone": r"(?s)^(?!.*\bLOE[CL]\b).*\bNOE[CL]\b",
+    },
 )
 def compare_groups(
     table,

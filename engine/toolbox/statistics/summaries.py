@@ -591,6 +591,9 @@ def correlation(
     if several:
         named = ", ".join(f"{row['x']} and {row['y']} ({row['r']:+.2f})" for row in rows[:3] if row["p_adj"] < 0.05)
         told = f": {'' if clear <= 3 else 'most clearly '}{named}" if named else ""
+        unseen = [f"{row['x']} and {row['y']} ({row['r']:+.2f}, adjusted {format_p(row['p_adj'])})"
+                  for row in rows if row["p_adj"] >= 0.05]  # fmt: skip
+        told += f"; not shown for {in_a_row(unseen)}" if unseen and len(rows) <= 3 else ""
         findings.append(
             {"text": f"{clear} of {len(rows)} pairs of columns are correlated at an adjusted p below 0.05 ({used})"
                      f"{told}{small}.",

@@ -438,12 +438,14 @@ def missing_values(
         others = [f"{row['column']} {row['missing']}" for row in incomplete if row is not worst][:5]
         which = [f"row {at} lacks {in_a_row(gaps.columns[gone])}"
                  for at, gone in enumerate(gaps.to_numpy(), start=1) if gone.any()] if holes <= 10 else []  # fmt: skip
-        text = (
-            f"{len(incomplete)} of {len(chosen)} columns have gaps: {worst['column']} lacks most, {worst['missing']} "
-            f"of {n} values ({worst['percent']:.1f} %){', then ' if others else ''}{', '.join(others)}; {holes} of {n} "
+        at = f" ({', '.join(row.partition(' lacks')[0] for row in which)})" if which else ""
+        lacking = f"{worst['missing']} of {n} values ({worst['percent']:.1f} %)"
+        text = f"{worst['column']} lacks {lacking}{at}." if len(chosen) == 1 else (
+            f"{len(incomplete)} of {len(chosen)} columns have gaps: {worst['column']} lacks most, {lacking}"
+            f"{', then ' if others else ''}{', '.join(others)}; {holes} of {n} "
             f"rows ({100 * holes / n:.1f} %) lack a value in at least one column{' (' if which else ''}"
             f"{', '.join(which)}{')' if which else ''} and {n - holes} are complete."
-        )
+        )  # fmt: skip
     else:
         text = f"No value is missing in any of the {len(chosen)} columns: all {n} rows are complete."
     findings = [{"text": text, "values": finding_values(missing=worst["missing"], percent=worst["percent"]),
