@@ -249,6 +249,14 @@ _OUTCOME: frozenset[Part] = _parts("outcome")
 _CAUSE: frozenset[Part] = _parts("cause", "by", "over")
 _HELD: frozenset[Part] = _parts("adjust")
 _SUBJECT: frozenset[Part] = _parts("subject")
+
+
+def _only_course(sheet: Sheet) -> list[str]:
+    """Return the columns of the only measurement at several occasions; of one called by a letter nobody says that it is meant."""
+    found = sheet.structure.wide
+    return found[0].columns if len(found) == 1 and len(found[0].name) > 1 else []
+
+
 SLOTS: dict[str, Slot] = {
     "measure": Slot(_measure, _OUTCOME, _CAUSE | _HELD | _SUBJECT, only=True),
     "y": Slot(_any_number, _OUTCOME, _parts("cause", "over", "by")),
@@ -304,7 +312,7 @@ SLOTS: dict[str, Slot] = {
     "measures": Slot(_any_number, _OUTCOME, _CAUSE),
     "wide": Slot(
         _occasion,
-        natural=lambda s: s.structure.wide[0].columns if len(s.structure.wide) == 1 else [],
+        natural=_only_course,
         families=lambda s: [w.columns for w in s.structure.wide],
     ),
     "measure_a": Slot(_any_number, _OUTCOME, natural=lambda s: _same(s, 0), pairs=True),
