@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_WHO = r"\b(?:which|what|where|who)\b[^.?!]*\b"
+_WHO = r"\b(?:which|wich|witch|what|where|who)\b[^.?!]*\b"
 _GOOD = r"\b(?:wins?|(?:is|are|means?|=) (?:the )?(?:best|better|good)|the better)\b"
 ASKS_LOWEST = (
     _WHO

@@ -22,7 +22,7 @@ from engine.toolbox.statistics.screening import compare_columns
 from engine.toolbox.statistics.summaries import summarize_table
 from engine.toolbox.statistics.trend import trend_test
 from engine.toolbox.survival.curves import kaplan_meier
-from engine.toolbox.tables.columns import called_level, format_number, format_p
+from engine.toolbox.tables.columns import called_level, format_number, format_p, shared_name
 from engine.toolbox.tables.lines import line_plot
 from engine.toolbox.tables.missing import missing_values
 from engine.toolbox.tables.wording import several_told
@@ -80,6 +80,19 @@ def test_lines_of_subjects_are_counted_and_groups_told_as_groups():
         "10 lines of pup are drawn; from first to last day, mean g rises in all 2 groups of diet: the changes lie "
         "between 7.00 (A) and 14.0 (B)."
     )
+
+
+@pytest.mark.parametrize(
+    ("columns", "name"),
+    [
+        (["VC_pre", "VC_post"], "VC"),
+        (["w0", "w12"], "w"),
+        (["pain_w0", "pain_w8"], "pain_w"),
+        (["pre", "post"], "value"),
+    ],
+)
+def test_columns_of_one_measurement_are_called_by_whole_words(columns, name):
+    assert shared_name(columns) == name
 
 
 def test_a_table_of_characteristics_begins_with_its_groups_and_what_differs():
@@ -211,6 +224,7 @@ def test_constants_of_each_state_or_their_comparison():
         ("Which bait works best? Least damage wins.", True, False),
         ("which hive is best, more honey is better", False, True),
         ("which hive is best", False, False),
+        ("wich hive has the most honey", False, True),
         ("which bait leaves the fewest rats", True, False),
     ],
 )

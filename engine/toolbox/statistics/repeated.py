@@ -32,6 +32,7 @@ from engine.toolbox.tables.columns import (
     pick_level,
     plain_table,
     require_columns,
+    shared_name,
     which_differ,
 )
 from engine.toolbox.tables.wording import high_to_low
@@ -448,9 +449,8 @@ def repeated_measures(
     )  # fmt: skip
     name, condition = value, within
     if columns:
-        alike = [len(set(letters)) == 1 for letters in zip(*map(str, columns), strict=False)]
-        shared = str(columns[0])[: [*alike, False].index(False)].rstrip("._- 0123456789")
-        name, condition = shared if len(shared) > 2 else "The measurement", "occasion"
+        shared = shared_name([str(column) for column in columns])
+        name, condition = shared if len(shared) > 1 and shared != "value" else "The measurement", "occasion"
     incomplete = wide.index[wide.isna().any(axis=1)]
     if len(incomplete):
         named = ", ".join(map(str, incomplete[:10])) + (", ..." if len(incomplete) > 10 else "")

@@ -269,6 +269,18 @@ def left_open(low, high, ratio=False, unit="", what="anything"):
     return f"; the data are compatible with {what} from {side(low)} to {side(high)}"
 
 
+def shared_name(columns):
+    """Return what the names of the columns of one measurement begin with, or `value`."""
+    import re
+
+    first, last = min(columns), max(columns)
+    same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    begin = first[:same]
+    if begin[-1:].isalpha() and all(name[same : same + 1].isalpha() for name in columns):
+        begin = re.sub(r"[^\W_]*$", "", begin)  # `VC` of VC_pre and VC_post, not `VC_p`
+    return re.sub(r"[\W_\d]+$", "", begin) or "value"
+
+
 def in_a_row(names):
     """Return names as a sentence lists them: `a`, `a and b`, `a, b and c`."""
     names = [str(name) for name in names]

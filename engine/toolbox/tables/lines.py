@@ -25,6 +25,7 @@ from engine.toolbox.tables.columns import (
     palette,
     plain_table,
     require_columns,
+    shared_name,
 )
 from engine.toolbox.tables.rows import table_row
 
@@ -134,15 +135,6 @@ def wide_points(table, columns, group, subject):
     if gaps:
         warnings.append(f"{gaps} of {len(points)} values are missing and left out: lines pass over the gap.")
     return points.dropna(subset=["value"]), dict(zip(places, columns, strict=True)), False, warnings
-
-
-def shared_name(columns):
-    """Return what the names of the columns of one measurement begin with, or `value`."""
-    import re
-
-    first, last = min(columns), max(columns)
-    same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return re.sub(r"[\W_\d]+$", "", first[:same]) or "value"
 
 
 def mean_row(values):
