@@ -12,6 +12,8 @@ from itertools import combinations, takewhile
 
 from engine.domain.plan import Span, texts_of
 from engine.domain.profile import ColumnProfile, Profile, WideMeasure
+from engine.planning.naming.hints import COUNT, ROWS, SAID_UNITS
+from engine.planning.naming.lexicon import UNITS
 from engine.text.codes import Meanings
 from engine.text.names import name_parts
 from engine.text.stopwords import technicality
@@ -75,16 +77,12 @@ def _of_what(text: str, profile: Profile, understood: Iterable[Span]) -> str:
     """Return a sentence with a column that is called `count` told with what the question counts: `count of insects`."""
     for span in understood:
         column = profile.column(span.value) if span.taken_as == "column" else None
-        if column is None or name_parts(column.name) not in _COUNT or span.text.lower() in _UNNAMED:
+        if column is None or "".join(name_parts(column.name)) not in COUNT or span.text.lower() in ROWS:
             continue
         if span.text.isalpha() and span.text != column.name:
             own = rf"(?<![\w`])(?:number of )?{re.escape(column.name)}(?= (?:is|differs|changes|rises|falls)\b)"
             text = _opened(re.sub(own, f"{column.name} of {span.text.lower()}", text, count=1))
     return text
-
-
-_UNNAMED = frozenset("pairs comparisons groups values rows tests".split())
-_COUNT = (["count"], ["counts"], ["number"], ["abundance"])
 
 
 def _measure(measure: WideMeasure, understood: Iterable[Span], question: str) -> str:
@@ -187,16 +185,14 @@ def _called(column: ColumnProfile, understood: Iterable[Span], question: str) ->
         before = question[: span.start].rstrip()
         if span.taken_as != "column" or span.value != column.name or span.strength < _SURE or _COMPARES.search(before):
             continue
-        if time_unit(span.text.lower()) or span.text.lower() in UNITS_SAID:
+        if time_unit(span.text.lower()) or span.text.lower() in _UNITS_SAID:
             continue  # `how many milliseconds` calls nothing
         if _says_more(span.text, column.name) and not re.search(r"\d|(?:er|est)\b", span.text):
             return span.text if re.search(r"[A-Z]", span.text[1:]) else span.text.lower()
     return ""
 
 
-UNITS_SAID = frozenset(
-    "milliseconds ms grams gram kilos kg mg ml litres liters percent points degrees cm mm metres meters".split()
-)
+_UNITS_SAID = UNITS | {*SAID_UNITS} | frozenset("milliseconds points degrees metres meters".split())
 _UNIT = re.compile(
     r"[^\W\d_]{1,5}\d?(?: ?/ ?(?:\d+ ?)?[^\W\d_]{1,5}[\d²³]?)+|%|[µμm]?[glLM]|mm ?Hg|[munp]mol|kcal|k[gm]|[cm]m"
 )

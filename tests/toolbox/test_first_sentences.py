@@ -23,6 +23,7 @@ from engine.toolbox.statistics.summaries import summarize_table
 from engine.toolbox.statistics.trend import trend_test
 from engine.toolbox.survival.curves import kaplan_meier
 from engine.toolbox.tables.columns import called_level, format_number, format_p, shared_name
+from engine.toolbox.tables.figures import scatter_plot
 from engine.toolbox.tables.lines import line_plot
 from engine.toolbox.tables.missing import missing_values
 from engine.toolbox.tables.wording import several_told
@@ -93,6 +94,12 @@ def test_lines_of_subjects_are_counted_and_groups_told_as_groups():
 )
 def test_columns_of_one_measurement_are_called_by_whole_words(columns, name):
     assert shared_name(columns) == name
+
+
+def test_points_that_a_log_axis_leaves_out_are_not_said_to_be_missing():
+    table = pd.DataFrame({"dose": [0.0, 0, 1, 10, 100, 1000], "y": [1.0, 2, 3, 4, 5, 6]})
+    text = first(scatter_plot, table, x="dose", y="y", log="x")
+    assert text.startswith("4 of 6 rows are drawn (the others have no value of one of the two that can be drawn)")
 
 
 def test_a_table_of_characteristics_begins_with_its_groups_and_what_differs():

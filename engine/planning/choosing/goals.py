@@ -90,9 +90,8 @@ def likeliest(every: list[Candidate], reading: Reading, data: Data) -> Candidate
     """Return what to plan: the likeliest, unless a near one can be done where it cannot, or brings it along."""
     best = every[0]
     if not best.feasible and max(best.wording, best.probability) < LIKELY:
-        best = next(
-            (c for c in every if c.feasible), best
-        )  # faint, and of data of another kind: `the trees of the border`
+        # Faint, and of data of another kind: `the trees of the border`.
+        best = next((c for c in every if c.feasible), best)
     heir = next((c for c in every if c.analysis.id in best.analysis.instead and can_be_done(c)), None)
     # A column that is left over says nothing about the data: it may be the subgroups of the same analysis.
     data_differ = set(best.unmet) - {"nothing_left"}

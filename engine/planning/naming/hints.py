@@ -75,7 +75,7 @@ def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     found: list[ColumnMention] = []
     for at, token in enumerate(words):
         names, sure = _of_quantity(token.text, sheet), token.text in _NAMED
-        if said := _SAID_UNITS.get(token.text):  # `most kilos`, also of so many on a hectare
+        if said := SAID_UNITS.get(token.text):  # `most kilos`, also of so many on a hectare
             names = [
                 c.name
                 for c in sheet.columns
@@ -109,7 +109,7 @@ _NO_SIZE = re.compile(
 
 def _what_is_counted(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     """Return `the most insects` as a mention of the only column that is called `count`, which says not of what."""
-    names = [c.name for c in sheet.columns if c.scale == "count" and "".join(name_parts(c.name)) in _COUNT]
+    names = [c.name for c in sheet.columns if c.scale == "count" and "".join(name_parts(c.name)) in COUNT]
     return [
         ColumnMention(names[0], "", at, at, 0.62)
         for at, token in enumerate(words)
@@ -117,18 +117,20 @@ def _what_is_counted(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention
         and at
         and (words[at - 1].text in _SO_MANY or [w.text for w in words[max(0, at - 2) : at]] == ["number", "of"])
         and token.text.endswith("s")
-        and token.text not in _ROWS | WHOM
+        and token.text not in ROWS | WHOM
         and not time_unit(token.text)
     ]
 
 
-_COUNT = frozenset("count counts number numbers abundance abundances anzahl nombre conteo".split())
+COUNT = frozenset("count counts number numbers abundance abundances anzahl nombre conteo".split())
+"""What a column is called that says not of what it is the number."""
 _SO_MANY = frozenset("most fewest more fewer many mean average total least".split())
-_ROWS = frozenset(
+ROWS = frozenset(
     "rows samples values observations records measurements replicates groups levels columns plots sites entries repeats times "
     "units cases differences effects counts numbers pairs comparisons tests".split()
 )
-_SAID_UNITS = {
+"""What may be many and is not what such a column counts."""
+SAID_UNITS = {
     word: unit
     for unit, words in {"kg": "kilo kilos kilograms kilogrammes", "g": "grams grammes gramos", "l": "litres liters litros", "t": "tonnes tons toneladas",
                         "cm": "centimetres centimeters", "mm": "millimetres millimeters"}.items()

@@ -170,7 +170,8 @@ def scatter_plot(table, *, x: str, y: str, color_by: str = "", log: str = "none"
                     "spearman_rho": float(stats.spearmanr(across, up).statistic)}  # fmt: skip
         told = f"; Pearson's r {together['pearson_r']:.3f}, Spearman's rho {together['spearman_rho']:.3f}"
     begin = f"{len(across)} rows are drawn" if len(across) == rows else (
-        f"{len(across)} of {rows} rows are drawn (the others lack a value of one of the two)")  # fmt: skip
+        f"{len(across)} of {rows} rows are drawn (the others have no value of one of the two that can be "
+        "drawn)")  # fmt: skip
     findings = [
         {"text": f"{begin}: {x} from {format_number(across.min())} to "
                  f"{format_number(across.max())}, "
