@@ -80,13 +80,13 @@ def repetition(bound: Bound) -> Repeated | None:
     return None
 
 
-_EXPLAINED = ("outcome", "measure", "response", "count", "y", "event")
+EXPLAINED = ("outcome", "measure", "response", "count", "y", "event")
 
 
 def _known_once(bound: Bound, subjects: int) -> list[str]:
     """Return what a step explains of which no more values are known than there are subjects: noted at one visit only."""
     rows = (bound.sheet.profile.rows or 0) if bound.sheet else 0
-    columns = [c for name in bound.of_role(*_EXPLAINED) if bound.sheet and (c := bound.sheet.column(name))]
+    columns = [c for name in bound.of_role(*EXPLAINED) if bound.sheet and (c := bound.sheet.column(name))]
     return [column.name for column in columns if rows - column.missing <= subjects]
 
 

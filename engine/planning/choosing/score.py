@@ -17,7 +17,7 @@ from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ToolSpec
 from engine.planning.binding.bind import bind
 from engine.planning.binding.bound import Bound
-from engine.planning.binding.conditions import held_left, holds
+from engine.planning.binding.conditions import EXPLAINED, held_left, holds
 from engine.planning.binding.files import leaves_files, methods_named, on_the_way, reachable, suits
 from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.choosing.forms import worded
@@ -173,7 +173,7 @@ def weighed(
         if key in analyses
     ]
     for item in found:
-        item.left = _contrasts_left(item, reading) + _held_left(item, reading) + _shares_left(item, reading)
+        item.left = sum(count(item, reading) for count in (_contrasts_left, _held_left, _shares_left, _outcomes_left))
     fits = {item.analysis.id: max(-1.5, min(1.5, _fit(item, reading, data, tools))) for item in found}
     given = {item.analysis.id: _heirs(item, analyses, within, aside) for item in found}
     # What only holds constant goes on with what was asked before, by whatever method that was.
@@ -257,6 +257,17 @@ def _held_left(item: Candidate, reading: Reading) -> int:
 def _shares_left(item: Candidate, reading: Reading) -> int:
     """Return twice how many columns of whose level a share is compared have no part in the step: its mean is another question."""
     return 2 * len(reading.shares - set(item.bound.columns())) if item.bound is not None else 0
+
+
+def _outcomes_left(item: Candidate, reading: Reading) -> int:
+    """Return twice how many columns that are told as what is explained explain something else, which nobody named."""
+    if item.bound is None:
+        return 0
+    explained = item.bound.of_role(*EXPLAINED)
+    if not explained or any(reading.strength(name) > 0 for name in explained):
+        return 0
+    explains = item.bound.of_role("predictors", "covariates", "factors", "group")
+    return 2 * sum(reading.parts.get(name) == {"outcome"} for name in explains)
 
 
 def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType], aside: set[str]) -> set[str]:

@@ -60,6 +60,28 @@ def _of_all(mention: ColumnMention, found: Sequence[ColumnMention], levels: Sequ
     return vague and len(levels) > 1 and {m.level for m in here if m.column == mention.column} >= {*levels}
 
 
+_OF_CLASSES = frozenset("class classes cat category categories group grp level status grade".split())
+
+
+def classes_meant(
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention]
+) -> list[ColumnMention]:
+    """Return a class of a measurement where it stands before its name: the low of bw_class in `low birth weight`."""
+    numbers = {c.name: name_parts(c.name) for c in columns if c.scale in ("number", "count")}
+    found: list[ColumnMention] = []
+    for mention in named:
+        before = words[mention.first - 1].text if mention.first and not mention.level else ""
+        parts = numbers.get(mention.column, [])
+        for column in columns if parts and before else ():
+            level = next((level for level in column.levels if level.strip().lower() == before), "")
+            own = [part for part in name_parts(column.name) if part not in _OF_CLASSES]
+            initials = any("".join(part[0] for part in parts[:end]) == "".join(own) for end in (2, 3))
+            if level and own and len(own) < len(name_parts(column.name)) and (initials or {*own} <= {*parts}):
+                last = max(m.last for m in named if m.column == mention.column and m.first <= mention.last + 1)
+                found.append(ColumnMention(column.name, level, mention.first - 1, last, SURE_NAME))
+    return found
+
+
 MANY = 12
 """What has more values names the rows."""
 

@@ -71,6 +71,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b{_CHANCE} (?:of|to|that|for(?!{_WHOM})){_GAP}{_Y}", {"y": "outcome"}),
     (rf"{_Y}\s+(?:more|less)\s+(?:often|frequent|likely|common)(?:ly)?(?!{_HAVING}<[cl])", {"y": "outcome"}),
     (rf"\b(?:with|without|on|taking|after|under)\s+{_X}(?:\s+(?!<)[\w'-]+){{0,3}}?\s+(?:more|less)\s+(?:often|frequently|likely)(?={_HAVING}<){_HAVING}{_Y}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:do|did|does){_GAP}{_X}\s+(?:have|get|develop|show|suffer|need)\s+(?:from\s+)?(?:more|less|fewer)\s+(?:(?:often|cases of)\s+)?{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b{_CHANCE} (?:of|to|that){_GAP}{_Y}{_GAP}\b(?:for|in|with|among|between|by){_GAP}{_X}", {"x": "cause"}),
     (rf"\b{_CHANCE} (?:for|in|with|among|between|by){_GAP}{_X}(?:\s*<c\d+>)?{_GAP}\b(?:of|to){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b{_UNLIKE_IN}{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),

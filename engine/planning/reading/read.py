@@ -26,7 +26,7 @@ from engine.planning.naming.hints import (
     only_when,
     wide_mentions,
 )
-from engine.planning.naming.levels import beginnings, level_mentions
+from engine.planning.naming.levels import beginnings, classes_meant, level_mentions
 from engine.planning.naming.mention import SURE_NAME, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
 from engine.planning.naming.overlaps import at_its_own_time, beside_own, cover, of_neighbours
@@ -404,11 +404,12 @@ def _numberings(data: Data) -> set[str]:
 
 
 def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[int, int]]) -> list[ColumnMention]:
-    found: list[ColumnMention] = []
+    found, classes = list[ColumnMention](), list[ColumnMention]()
     for sheet in data.sheets:
         named = column_mentions(words, sheet.columns, question)
         named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet), *groups_meant(words, sheet)]
         every = [*named, *level_mentions(words, sheet.columns, question)]
+        classes += classes_meant(words, sheet.columns, named)
         every += beginnings(words, sheet.columns, question)
         every += numbered_mentions(words, sheet.columns, named, question)
         every += codes_explained(words, sheet.columns, named, question)
@@ -433,7 +434,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
     unique: dict[tuple[int, int, str, str], ColumnMention] = {}
     for mention in strongest:
         unique.setdefault((mention.first, mention.last, mention.column, mention.level), mention)
-    return cover(of_neighbours(beside_own(list(unique.values())), words))
+    return cover([*of_neighbours(beside_own(list(unique.values())), words), *classes])
 
 
 def _known_features(data: Data) -> frozenset[str]:
