@@ -81,7 +81,28 @@ def _apart(old: TaskNode, new: TaskNode, spec: ToolSpec) -> TaskNode:
         if len(changed) == 1:
             left = other.name if changed[0] == one.name else one.name
             return new.model_copy(update={"params": {**new.params, left: old.params.get(changed[0], "")}})
-    return new
+    return _with_its_bases(old, new, spec)
+
+
+def _with_its_bases(old: TaskNode, new: TaskNode, spec: ToolSpec) -> TaskNode:
+    """Return a changed model without levels to compare with of what it no longer has.
+
+    One level can be said in two ways: what was changed last holds.
+    """
+    several, alone = (next((p.name for p in spec.params if p.role == role), "") for role in ("references", "base"))
+    if not several or not alone:
+        return new
+    columns = {name for p in spec.params if p.kind == "columns" for name in texts_of(new.params.get(p.name))}
+    told = [text for text in texts_of(new.params.get(several)) if text.partition("=")[0] in columns]
+    base, levels = str(new.params.get(alone) or ""), {text.partition("=")[2] for text in told}
+    if base != str(old.params.get(alone) or ""):  # it is said anew: what it was before is no longer said
+        told = [text for text in told if base in levels or text.partition("=")[2] != old.params.get(alone)]
+    elif base not in levels:
+        base = ""
+    said = {name: value for name, value in ((several, told), (alone, base)) if value or name in new.params}
+    return new if all(new.params.get(name) == value for name, value in said.items()) else new.model_copy(
+        update={"params": {**new.params, **said}}
+    )  # fmt: skip
 
 
 def settled_by_hand(old: TaskDag, new: TaskDag) -> TaskDag:

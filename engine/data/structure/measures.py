@@ -199,13 +199,13 @@ def same_quantities(table: View, wide: list[WideMeasure]) -> list[tuple[str, str
     bases: dict[str, list[Col]] = {}
     whole = [c for c in table.cols if c.profile.kind == "integer" and c.profile.scale == "number" and 2 <= c.size <= 10]
     for col in [*raters, *whole]:
-        bases.setdefault(re.sub(r"[\W_]*(?:[12]|[ABab])$", "", col.name), []).append(col)
+        bases.setdefault(re.sub(r"[\W_]*(?:[12]|[ABab])$|\s*\([A-Za-z ]{4,}\)$", "", col.name), []).append(col)
     pairs = [(cols[0], cols[1]) for base, cols in bases.items() if len(base) > 2 and len(cols) == 2]
     found += [
         (one.name, other.name)
         for one, other in pairs
         if (one.name, other.name) not in found and set(one.profile.levels) & set(other.profile.levels)
-    ]  # `kramer_mw1` and `kramer_mw2`, which may well disagree
+    ]  # `kramer_mw1` and `kramer_mw2`, `pain (nurse)` and `pain (patient)`, which may well disagree
     return found
 
 

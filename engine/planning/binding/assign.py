@@ -315,7 +315,12 @@ class Assignment:
             return True  # the drug did not happen to those with the disease
         if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained
-        return self._is_whom(param, name)
+        return self._is_compared_by(param, name) or self._is_whom(param, name)
+
+    def _is_compared_by(self, param: ParamSpec, name: str) -> bool:
+        """Say whether levels of a column are set against each other, which therefore is no second measurement."""
+        apart = any(c.column == name and c.explicit for c in self.reading.contrasts)
+        return apart and param.role in ("measure_a", "measure_b")
 
     def _keeps_together(self) -> bool:
         """Say whether the step has a part for what rows belong together by."""

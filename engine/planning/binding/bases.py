@@ -110,6 +110,11 @@ def references_said(bound: Bound, reading: Reading) -> None:
     if found:
         bound.params[param.name] = [f"{name}={level}" for name, level in found.items()]
         bound.reasons += [f"The other levels of {name!r} are compared with {level!r}." for name, level in found.items()]
+        against = {c.column for c in reading.contrasts if c.explicit}
+        asked = [level for name, level in found.items() if len(found) == 1 or name in against]
+        alone = next((p for p in bound.spec.params if p.role == "base"), None)
+        if alone is not None and len(asked) == 1:
+            bound.params[alone.name] = asked[0]
 
 
 def _set_apart(column: ColumnProfile, reading: Reading) -> str | None:

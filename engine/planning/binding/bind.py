@@ -7,6 +7,7 @@ the structure of the data where that offers it; the rest becomes a question.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -135,7 +136,7 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
             bound.params[param.name] = value
             if param.name in best.guessed:
                 bound.guessed.append(param.name)
-        elif param.name in best.needed:
+        elif param.name in best.needed and not (param.role == "measures" and _EVERY_MEASURE.search(reading.question)):
             bound.missing.append(param)
     bound.score += best.best
     # Of occasions named alike none is left out by itself where the one that is meant is asked for.
@@ -143,9 +144,18 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
     bound.unused += [c for c in best.free if c not in asked | set(flat(best.chosen.values()))]
 
 
+_EVERY_MEASURE = re.compile(
+    r"\b(?:every|each|all|any|which)\s+(?:(?:of\s+)?(?:the|these|those)\s+)?(?:\w+\s+)?"
+    r"(?:features?|variables?|parameters?|markers?|measurements?|measures?|columns?|analytes?|traits?|metabolites?|cytokines?)\b",
+    re.IGNORECASE,
+)
+"""Words that mean all measurements, where none is named: `test every marker between the arms`."""
+
+
 def means_all(param: ParamSpec, bound: Bound) -> bool:
     """Say whether a part takes every column that fits, since no word names any."""
-    all_where_empty = param.role in ALL and bool(param.description.partition("empty for all")[1])
+    told = param.description
+    all_where_empty = param.role in ALL and ("empty for all" in told or "all numeric ones when empty" in told)
     return all_where_empty and (param.name in bound.guessed or not bound.params.get(param.name))
 
 

@@ -41,7 +41,13 @@ def fill(bound: Bound, reading: Reading) -> None:
 
 
 def rows_counted(bound: Bound) -> None:
-    """Count the rows of a table of counts where nothing is named that is counted: `how many birds per species and island`."""
+    """Count the rows of a table of counts where nothing is named that is counted: `how many birds per species and island`.
+
+    What has several rows is counted once: `how many patients per centre and arm` of a row a visit.
+    """
+    again = {item.subject for item in bound.sheet.structure.repeated} if bound.sheet is not None else set[str]()
+    if bound.params.get("aggregate") == "count" and again & {*bound.of_role("anything")}:
+        bound.params["aggregate"] = "distinct"
     group = next((name for name in bound.of_role("split")), "")
     for param in [p for p in bound.missing if p.role == "anything" and p.kind == "column"]:
         if group and bound.params.get("aggregate") == "count":

@@ -141,7 +141,7 @@ def _set_against(reading: Reading, column: str) -> bool:
 
 
 _AGAINST = re.compile(
-    r"\b(?:against|versus|vs\.?|(?:compared|in comparison) (?:to|with)|relative to|than|reference(?: level)?:?)\s+"
-    r"(?:(?:the|in|group|level|treatment|arm)\s+){0,2}$",
+    r"\b(?:against|versus|vs\.?|(?:compared|in comparison) (?:to|with)|relative to|than|differ\w* from|unlike|(?:above|below|beyond|over) (?=the |that of )|reference(?: level)?:?)\s+"
+    r"(?:(?:the|in|group|level|treatment|arm|that|of)\s+){0,2}(?:[\w-]+\s+)?$",
     re.IGNORECASE,
 )

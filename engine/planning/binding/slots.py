@@ -174,6 +174,8 @@ def _clock(column: ColumnProfile, sheet: Sheet) -> float:
 
 def _within(column: ColumnProfile, sheet: Sheet) -> float:
     varies = {name for item in sheet.structure.repeated for name in item.within}
+    if column.name in sheet.structure.survival.values():
+        return 0.0  # how long each was watched is no occasion
     return (1.0 if column.name in varies else 0.25) if is_group(column) or column.name in sheet.structure.times else 0.0
 
 
@@ -229,7 +231,8 @@ def _subjects(sheet: Sheet) -> list[str]:
 
 
 def _withins(sheet: Sheet) -> list[str]:
-    return [name for item in sheet.structure.repeated[:1] for name in item.within]
+    watched = {*sheet.structure.survival.values()}
+    return [name for item in sheet.structure.repeated[:1] for name in item.within if name not in watched]
 
 
 def _survival(key: str) -> Callable[[Sheet], list[str]]:

@@ -33,6 +33,8 @@ _ACTS = frozenset(
     "affect affects affected influence influences influenced impact impacts matter matters frequent frequently rare rarely rarer".split()
 )
 """Words that say that one thing acts on another, or how often something is so."""
+_LEAVES = frozenset("omit omitting skip skipping discard discarding disregard disregarding".split())
+"""Words that leave rows out, where some are left out."""
 _SMALL = frozenset("a an the of in on at to is it as by or and be do if so we i me my no not up for".split())
 
 
@@ -57,6 +59,7 @@ def unexplained(
         told = [] if bound.sheet is None else [c for name in bound.columns() if (c := bound.sheet.column(name))]
         legend = [text for column in told for text in (column.label, *column.codes.values())]
         known |= {t.stem for text in (spec.title, spec.description, *spec.keywords, *legend) for t in tokens(text)}
+    gone = any(item.op == "not in" for item in reading.restrictions)
     left, explained = list[int](), _in_other_words(reading) | _done_next(reading) | _held_verbs(reading)
     explained |= _whom(reading, bounds)
     listed = {at for at in range(len(reading.words)) if _listed(reading, at)}
@@ -87,6 +90,7 @@ def unexplained(
             or token.stem in asked
             or token.stem in known
             or slip_of_asking(token.text)
+            or (gone and token.text in _LEAVES)
         ):
             if token.stem in asked and token.stem not in _SMALL:
                 reading.mark(at, at, "asked")
@@ -201,16 +205,24 @@ def amount_of(reading: Reading, at: int) -> bool:
 
 
 def _in_other_words(reading: Reading) -> set[int]:
-    """Return the words that a name in brackets behind them explains: the hormone therapy of `hormone therapy (horTh)`."""
+    """Return the words that a bracket behind them explains: the hormone therapy of `hormone therapy (horTh)`, `with gout (gout yes)`.
+
+    A column or level that fills the bracket says what the words before it mean, back to what is named or joins two parts.
+    """
     found: set[int] = set()
-    for m in reading.mentions:
-        start, end = reading.words[m.first].start, reading.words[m.last].end
-        if reading.question[max(0, start - 1) : start] == "(" and reading.question[end : end + 1] == ")":
-            at = m.first - 1
-            while at >= max(0, m.first - 3) and reading.words[at].text not in STOP and at not in reading.used:
-                found.add(at)
-                at -= 1
+    for match in _BRACKET.finditer(reading.question):
+        inside = [at for at, word in enumerate(reading.words) if match.start() < word.start < match.end()]
+        before = [at for at, word in enumerate(reading.words) if word.end <= match.start()][-4:]
+        if not inside or any(at not in reading.used for at in inside):
+            continue
+        for at in reversed(before):
+            if at in reading.used or (reading.words[at].text in STOP and reading.words[at].text != "of"):
+                break
+            found.add(at)
     return found
+
+
+_BRACKET = re.compile(r"\([^()]{1,60}\)")
 
 
 _COUNTED = re.compile(

@@ -85,7 +85,7 @@ def worded(text: str, masked: str, whole: str) -> Wording:
         masked: with what it surely names masked.
         whole: with all that it names masked.
     """
-    asked, mark, remarks = whole.partition("?")
+    asked, mark, remarks = re.match(r"(.*?)([?.!](?=\s)|[?]|$)(.*)", whole, re.DOTALL).groups()
     # `is it higher in A than in B? only the first of each, some are in there twice`
     beside = bool(mark) and asks_nothing(remarks) and not _ASKS_MORE.search(remarks)
     form = plain_form(whole) or (plain_form(asked) if beside else "")

@@ -267,7 +267,10 @@ def _outcomes_left(item: Candidate, reading: Reading) -> int:
     if not explained or any(reading.strength(name) > 0 for name in explained):
         return 0
     explains = item.bound.of_role("predictors", "covariates", "factors", "group")
-    return 2 * sum(reading.parts.get(name) == {"outcome"} for name in explains)
+    apart = {
+        c.column for c in reading.contrasts if c.explicit
+    }  # `the odds ratio of A against B` are those of something else
+    return 2 * sum(reading.parts.get(name) == {"outcome"} and name not in apart for name in explains)
 
 
 def _heirs(unfit: Candidate, analyses: dict[str, Analysis], within: set[DataType], aside: set[str]) -> set[str]:
@@ -313,7 +316,7 @@ def _candidate(
     feasible = item.feasible
     if not able or not feasible:
         return item
-    options: list[tuple[tuple[bool, bool, int, bool, float], Bound, tuple[str, ...]]] = []
+    options: list[tuple[tuple[bool, bool, int, bool, bool, float], Bound, tuple[str, ...]]] = []
     for tool in able:
         bound = bind(tool, reading, data, needs=analysis.needs)
         if bound.missing and whole is not None:
@@ -324,7 +327,7 @@ def _candidate(
         other = tool.name not in reading.chosen  # a person who chose a column for a step wants that step
         # It was made for that.
         said = any(name.startswith("said:") and holds(name, bound, reading) for name in tool.when)
-        place = (other, not fed, len(unmet), not said, -bound.score - 0.3 * min(3, named))
+        place = (other, not fed, len(unmet), not said, bool(bound.missing), -bound.score - 0.3 * min(3, named))
         options.append((place, bound, unmet))
     _, item.bound, item.unmet = min(options, key=lambda option: option[0])
     return item

@@ -17,9 +17,16 @@ _MEANS = re.compile(
 )
 _IN_BRACKETS = (
     re.compile(r"(?P<said>[A-Za-z][\w-]{2,})\s*\(\s*(?P<code>-?\d{1,2})\s*\)"),
-    re.compile(r"[(,]\s*(?P<code>\d{1,2})\s+(?P<said>[A-Za-z][\w-]{2,})\s*(?=[,)])"),
+    re.compile(
+        r"(?:[(,:=]|\b(?:is|are|and|or))\s*(?P<code>\d{1,2})\s+(?P<said>[A-Za-z][\w-]{2,})\s*(?=[,).;]|$|\s(?:and|or)\s+\d)"
+    ),
 )
 """`benign (2)` and `(1 malignant, 2 benign)`: here the word itself is the level's name in this question."""
+_SET_APART = re.compile(
+    r"(?P<said>[A-Za-z][\w-]{2,})\s*\(\s*(?P<column>[A-Za-z][\w.]*)\s*(?:==?|:|is)?\s*(?P<code>-?\d{1,2})\s*\)(?P<between>[^().;:?!]{1,40}?)"
+    r"\b(?P<other>[A-Za-z][\w-]{2,})\s*\(\s*(?:(?P=column)\s*(?:==?|:|is)?\s*)?(?P<code_2>-?\d{1,2})\s*\)"
+)
+"""`hay (feed=1) vs silage (2)`: two codes of a column with the words for them, set against each other."""
 
 
 def codes_explained(
@@ -27,7 +34,7 @@ def codes_explained(
 ) -> list[ColumnMention]:
     """Return the words that the question itself says codes stand for: `geno 1 is wild, 2 is mutant ... does the mutant`."""
     by_name = {column.name: column for column in columns}
-    found: list[ColumnMention] = []
+    found = _set_apart(words, columns, text)
     column = None
     matches = sorted((m for form in (_MEANS, *_IN_BRACKETS) for m in form.finditer(text)), key=lambda m: m.start())
     codes = {float(match["code"]) for match in matches}
@@ -37,7 +44,7 @@ def codes_explained(
     only = able[0] if len(able) == 1 else None
     for match in matches:
         before = [m for m in named if not m.level and 0 <= match.start() - words[m.last].end < 25]
-        column = by_name.get(before[-1].column) if before else column or only
+        column = by_name.get(max(before, key=lambda m: m.last).column) if before else column or only
         if column is not None and not any(as_number(v) == float(match["code"]) for v in column.levels):
             column = only
         level = next((v for v in column.levels if as_number(v) == float(match["code"])), None) if column else None
@@ -51,6 +58,19 @@ def codes_explained(
             if t.stem == meaning and (at != said[0] or match.re is not _MEANS)
         ]
     return found + _letters_explained(words, columns, text)
+
+
+def _set_apart(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:
+    """Return two codes that stand in brackets behind the words for them, and these words wherever they stand."""
+    found: list[ColumnMention] = []
+    for match in _SET_APART.finditer(text):
+        column = next((c for c in columns if c.name.lower() == match["column"].lower()), None)
+        for said, code in (("said", "code"), ("other", "code_2")) if column is not None else ():
+            level = next((v for v in column.levels if as_number(v) == float(match[code])), "") if column else ""
+            meaning = {word.stem for word in words if word.start == match.start(said)}
+            there = [n for n, w in enumerate(words) if w.stem in meaning or w.start == match.start(code)]
+            found += [ColumnMention(column.name, level, n, n, 0.95) for n in there] if column and level else []
+    return found
 
 
 LETTERS = re.compile(

@@ -63,6 +63,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\bwith\s+{_A}\s+(?:(?:also|too|included|put)\s+)?(?:in(?:to)? (?:the|a|one|my|our) (?:same )?(?:model|regression)|as (?:covariates?|confounders?|adjusters?))\b", {"a": "adjust"}),
     (r"\bwith\s+(?:and|or|vs\.?|versus|against)\s+without\s+(?:(?:the|a|an|any)\s+)?(?P<x><c\d+>)", {"x": "cause"}),
     (rf"\bpredict(?:ing|ed|s|ion of)?{_GAP}{_Y}{_GAP}\b(?:from|by|with|using|on){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_Y}{_GAP}\b(?:can|could|may|is|are|be)\s+(?:\w+\s+)?predict(?:ed|able)\b", {"y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:predicted|explained|determined|driven|affected|influenced|changed) (?:by|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:regress|regression of|model|modell?ing|fit|glm of){_GAP}{_Y}{_GAP}\b(?:on|against|with|by|as a function of){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}\s*~\s*{_X}", {"x": "cause", "y": "outcome"}),
@@ -95,6 +96,8 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), roles) for pattern, roles in _RELATIONS)
 _AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|(?<=er )then|(?<=more )then|(?<=less )then|rather than|minus|instead of|from|better|worse)"
+_ALONE = re.compile(r"(?<![>\s])\s*\(\s*(<c\d+>)\s*\)")
+"""The name of a column behind the words for it: `with the same tail length (TL)`."""
 _REMARK = re.compile(r"(<c\d+>)\s*\((?:[^()<]|<l\d+>)*\)")
 """What a column's codes stand for, between it and the next of a list: `smoking (0 never/1 current) and ASA`."""
 
@@ -183,12 +186,15 @@ def shares_compared(coded: Coded) -> list[tuple[ColumnMention, list[ColumnMentio
 def parts_of(coded: Coded) -> dict[str, set[Part]]:
     """Return column -> what the sentence makes of it."""
     found: dict[str, set[Part]] = {}
-    text = _REMARK.sub(r"\1", coded.text)
+    text = _ALONE.sub(r" \1", _REMARK.sub(r"\1", coded.text))
     for pattern, roles in _COMPILED:
         for match in pattern.finditer(text):
+            named = {key: {mention.column for mention in coded.inside(match[key])} for key in roles}
+            if len(roles) > 1 and set.intersection(*named.values()):
+                continue  # `which breeds differ from breed 1`
             for key, part in roles.items():
-                for mention in coded.inside(match[key]):
-                    found.setdefault(mention.column, set()).add(part)
+                for column in named[key]:
+                    found.setdefault(column, set()).add(part)
     for match in _UNITS.finditer(text):
         for mention in coded.inside(match["s"] or match["t"]):
             found[mention.column] = {"subject"}  # `20 bees per colony. Colony is the replicate`

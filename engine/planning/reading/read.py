@@ -27,7 +27,7 @@ from engine.planning.naming.hints import (
     wide_mentions,
 )
 from engine.planning.naming.levels import beginnings, classes_meant, level_mentions
-from engine.planning.naming.mention import SURE_NAME, ColumnMention
+from engine.planning.naming.mention import SURE, SURE_NAME, ColumnMention
 from engine.planning.naming.numbered import numbered_mentions
 from engine.planning.naming.overlaps import at_its_own_time, beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
@@ -348,6 +348,10 @@ def reread(reading: Reading, mentions: Iterable[ColumnMention], data: Data) -> R
     return own
 
 
+_PUT_OUT = re.compile(r"\b(?:leave|leaving|keep|take)\b[^.,;:?!]*?\bout\b", re.IGNORECASE)
+_LEADS = re.compile(r"\W*(?:for|at|on|in|among)\b", re.IGNORECASE)
+
+
 def within(reading: Reading, request: Request | Sequence[Request], data: Data) -> Reading:
     """Return what some of several requests say: what they name themselves, what stands in none, and what holds for all.
 
@@ -356,7 +360,8 @@ def within(reading: Reading, request: Request | Sequence[Request], data: Data) -
     own_requests = [request] if isinstance(request, Request) else [*request]
     others = [r for r in reading.requests if r not in own_requests]
     topic = reading.question.find(":")
-    sure = [r for r in reading.restrictions if r.sure]
+    leads = 3 if _LEADS.match(reading.question) else 0  # `At month 6 show ..., and which groups differ?`
+    sure = [r for r in reading.restrictions if r.sure or r.first < leads]
     shared = {at for r in sure for at in range(r.first, r.last + 1)}
     shared |= {m.first for m in reading.mentions if (m.column, m.last + 1) in {(r.column, r.first) for r in sure}}
     shared |= {at for at, word in enumerate(reading.words) if word.end <= topic}
@@ -425,6 +430,14 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not (is_statistic(m, words) or is_phrase(m, words) or only_when(m, words))]
         every = _in_other_words(every, words, question)
         every = [m for m in every if not (_is_a_file(m, words, question, data) or _is_a_mark(m, words, question))]
+        put_out = [
+            match.span() for match in _PUT_OUT.finditer(question)
+        ]  # no part of what is planned: `leave the dates out`
+        every = [
+            m
+            for m in every
+            if m.level or m.strength >= SURE or not any(a <= words[m.first].start < b for a, b in put_out)
+        ]
         every = [
             m for m in every if m.width > 1 or not (of_a_course(words, m.first, sheet) or of_an_age(words, m.first))
         ]

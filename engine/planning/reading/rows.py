@@ -77,11 +77,14 @@ def _kept_alone(coded: Coded) -> Iterator[tuple[re.Match[str], bool]]:
         yield match, True  # `In people without diabetes: how does ...`
     for match in re.finditer(
         rf"(?:\b(?:{_ONLY}|where|whose|with|for)\s+(?:the\s+)?|[(,]\s*)<c\d+>\s*(?:==?|is|equals|equal to)\s*{SHORT}(?P<l>{LEVELS})"
-        r"(?!\s*(?:vs|versus|against|than|compared|rather)\b)",
+        r"(?!\s*\)?\s*(?:vs|versus|against|than|compared|rather)\b)",
         text,
         re.IGNORECASE,
     ):
-        if len({m.column for m in coded.inside(match[0])}) == 1:  # `where sex is female`, `only species = A`
+        named = match[0][0] in "(," and _EFFECT_OF.search(text[: match.start()])  # `OR of hay (feed = 2), adjusted for`
+        if (
+            not named and len({m.column for m in coded.inside(match[0])}) == 1
+        ):  # `where sex is female`, `only breed = A`
             yield match, True
     for match in re.finditer(
         rf"(?P<l>{LEVELS})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))",
@@ -89,6 +92,11 @@ def _kept_alone(coded: Coded) -> Iterator[tuple[re.Match[str], bool]]:
         re.IGNORECASE,
     ):
         yield match, not _beside_others(coded, match)
+
+
+_EFFECT_OF = re.compile(
+    r"\b(?:OR|RR|HR|IRR|odds|risks?|hazards?|ratios?|effects?|benefits?|impact|influence|efficacy)\s+(?:of|for|with)\s+(?:the\s+)?[\w-]+\s*$"
+)
 
 
 def _on_both_sides(coded: Coded) -> Iterator[ColumnMention]:

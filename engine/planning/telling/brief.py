@@ -42,7 +42,7 @@ from engine.toolbox.analyses import Analysis
 from engine.toolbox.registry import ToolRegistry
 
 _MEASURED = frozenset({"measure", "outcome", "response", "count", "y", "category"})
-_TOLD_OTHERWISE = ("rows", "formula", "references")
+_TOLD_OTHERWISE = ("rows", "formula", "references", "base")
 _HAPPENS = ("event", "event_if_binary")
 _LABELS = {
     **dict.fromkeys(_MEASURED, "Outcome"),

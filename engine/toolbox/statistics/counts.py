@@ -13,6 +13,7 @@ from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
     ADJUSTED,
+    CONTROL,
     PER,
     REFERENCES,
     check_rank,
@@ -375,6 +376,7 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
         "per": PER,
         "references": REFERENCES,
+        "control": CONTROL,
         "adjusted": ADJUSTED,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "rate_ratios_match"),
@@ -414,6 +416,7 @@ def count_regression(
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    control: str = "",
     adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a regression of counts."""
@@ -427,7 +430,7 @@ def count_regression(
     table = plain_table(table)
     require_columns(table, parts)
     table, warnings = complete_rows(table, parts)
-    table = with_references(table, references, predictors)
+    table = with_references(table, references, predictors, control)
     if len(table) == 0:
         raise ValueError("The table has no rows; expected one row an observation. Choose another file.")
     y, offset = whole_counts(table, count), log_exposure(table, exposure)

@@ -73,11 +73,34 @@ REFERENCES = param("Levels that the other levels of a group are compared with, e
                    "control-like one, else the first", kind="texts", role="references", otherwise="first")  # fmt: skip
 
 
-def with_references(table, references, columns):
+CONTROL = param("Level that the others are compared with, of the one group that has it; the same as in `references`, "
+                "without the name of the column", kind="text", role="base")  # fmt: skip
+
+
+def base_levels(table, references, columns, control):
+    """Return column -> the level that others are compared with, from `references` and from a level alone.
+
+    Raises:
+        ValueError: for a level that no group has, or several, or that contradicts what is said of its group.
+    """
+    told = reference_levels(references, columns)
+    if not control or control in told.values():
+        return told
+    having = [name for name in columns if control in set(level_labels(table[name]))]
+    if len(having) != 1:
+        raise ValueError(f"{len(having)} columns of the model have a level {control!r} to compare with; say which is "
+                         "meant (references, as column=level).")  # fmt: skip
+    if having[0] in told:
+        raise ValueError(f"The levels of {having[0]!r} are compared with {told[having[0]]!r} by `references` and with "
+                         f"{control!r} by `control`; keep one of them.")  # fmt: skip
+    return {**told, having[0]: control}
+
+
+def with_references(table, references, columns, control=""):
     """Return the table with the groups named ordered so that the level told as reference comes first."""
     import pandas as pd
 
-    for name, level in reference_levels(references, columns).items():
+    for name, level in base_levels(table, references, columns, control).items():
         labels = level_labels(table[name])
         levels = order_levels(labels)
         first = known_reference(level, levels, name)
@@ -492,6 +515,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         ),
         "per": PER,
         "references": REFERENCES,
+        "control": CONTROL,
         "adjusted": ADJUSTED,
         "interaction": param(
             "Let the effect of the first predictor depend on the second (difference in differences)",
@@ -557,6 +581,7 @@ def linear_regression(
     interaction: bool = False,
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    control: str = "",
     adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a linear regression."""
@@ -567,7 +592,7 @@ def linear_regression(
     table = plain_table(table)
     require_columns(table, [outcome, *predictors])
     table, warnings = complete_rows(table, [outcome, *predictors])
-    table = with_references(table, references, predictors)
+    table = with_references(table, references, predictors, control)
     y = numeric_values(table, outcome)
     if y.nunique() < 2:
         raise ValueError(

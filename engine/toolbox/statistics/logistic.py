@@ -10,6 +10,7 @@ from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.linear import (
     ADJUSTED,
+    CONTROL,
     PER,
     REFERENCES,
     check_rank,
@@ -250,6 +251,7 @@ def logistic_figure(rows, event, probability, outcome, level):
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
         "per": PER,
         "references": REFERENCES,
+        "control": CONTROL,
         "adjusted": ADJUSTED,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
@@ -286,6 +288,7 @@ def logistic_regression(
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    control: str = "",
     adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a logistic regression."""
@@ -296,7 +299,7 @@ def logistic_regression(
     table = plain_table(table)
     require_columns(table, [outcome, *predictors])
     table, warnings = complete_rows(table, [outcome, *predictors])
-    table = with_references(table, references, predictors)
+    table = with_references(table, references, predictors, control)
     labels, level, notes = event_level(table, outcome, event_value)
     warnings += notes
     event = (labels == level).to_numpy().astype(float)

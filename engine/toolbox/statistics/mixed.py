@@ -16,6 +16,7 @@ from engine.toolbox.registry import param, tool
 from engine.toolbox.statistics.course import course_figure
 from engine.toolbox.statistics.linear import (
     ADJUSTED,
+    CONTROL,
     REFERENCES,
     check_rank,
     chosen_predictors,
@@ -393,6 +394,7 @@ def numbered_anew(table, labels, fixed, subject):
                              of="outcome", role='event_if_binary'),
         "categorical": param("Numeric fixed effects to take as groups", kind="columns", of="table", role="as_groups"),
         "references": REFERENCES,
+        "control": CONTROL,
         "adjusted": ADJUSTED,
         "exposure": param("For counts: what they were counted in (time, area, volume); empty for equal", kind="column",
                           of="table"),
@@ -446,6 +448,7 @@ def mixed_model(
     exposure: str = "",
     nested_in: str = "",
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    control: str = "",
     adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a mixed model, or generalised estimating equations for a yes/no outcome or a count."""
@@ -470,7 +473,7 @@ def mixed_model(
     used = list(dict.fromkeys([outcome, *fixed, subject, *(name for name in (exposure, nested_in) if name)]))
     require_columns(table, used)
     table, notes = complete_rows(table, used)
-    table = with_references(table, references, fixed)
+    table = with_references(table, references, fixed, control)
     labels = level_labels(table[subject])
     if nested_in not in ("", subject):
         labels = level_labels(table[nested_in]) + " / " + labels

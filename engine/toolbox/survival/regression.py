@@ -12,7 +12,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, NextStep, Repair
 from engine.toolbox.checks import check
 from engine.toolbox.registry import param, tool
-from engine.toolbox.statistics.linear import ADJUSTED, PER, REFERENCES
+from engine.toolbox.statistics.linear import ADJUSTED, CONTROL, PER, REFERENCES, base_levels
 from engine.toolbox.survival.changes import split_at_change, states_at
 from engine.toolbox.survival.cox_model import (
     check_rank,
@@ -142,6 +142,7 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
         "landmark_unit": LANDMARK_UNIT,
         "per": PER,
         "references": REFERENCES,
+        "control": CONTROL,
         "adjusted": ADJUSTED,
     },
     requires_tool=("kaplan_meier",),
@@ -238,6 +239,7 @@ def cox_regression(
     landmark_unit: str = "",
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
+    control: str = "",
     adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a Cox model and check it."""
@@ -271,7 +273,8 @@ def cox_regression(
     if since and moment is None:
         data, notes = split_at_change(data, covariates[0], since, time)
         warnings += notes
-    design, facts, notes = code_covariates(data, covariates, categorical, per, references, adjusted)
+    bases = [f"{name}={level}" for name, level in base_levels(data, references, covariates, control).items()]
+    design, facts, notes = code_covariates(data, covariates, categorical, per, bases, adjusted)
     warnings += notes
     events = int(data["event"].sum())
     check_rank(design, events, penalizer)

@@ -166,7 +166,13 @@ def cells_told(grouped, across, rows, columns, values, aggregate):
         return []
     high, low = max(cells, key=cells.get), min(cells, key=cells.get)
     counted = "rows" if values in (rows, columns) else values
-    what = f"Number of {counted}" if aggregate == "count" else f"{aggregate.capitalize()} {values}"
+    what = (
+        f"Number of {counted}"
+        if aggregate == "count"
+        else f"Number of different {values}"
+        if aggregate == "distinct"
+        else f"{aggregate.capitalize()} {values}"
+    )
     shown = cells if len(cells) <= 12 else {key: cells[key] for key in (high, low)}
     said = {key: format_number(value, 4) if value % 1 else f"{value:g}" for key, value in shown.items()}
     if len(cells) <= 12:
@@ -186,8 +192,8 @@ def cells_told(grouped, across, rows, columns, values, aggregate):
     title="Turn a long table into a wide one",
     description=(
         "Spread a long table: one row for each value of `rows`, one column for each value of `columns`, filled with an "
-        "aggregate of `values` (mean, median, sum, min, max, or the count of values). Combinations that do not occur "
-        "stay empty (0 for counts); missing values are left out of the aggregate. Says how many values were combined."
+        "aggregate of `values` (mean, median, sum, min, max, the count of values, or of distinct ones). Combinations "
+        "that do not occur stay empty (0 for counts); missing values are left out of the aggregate. Says how many values were combined."
     ),
     domain="data handling",
     task_type="preprocessing",
@@ -200,7 +206,7 @@ def cells_told(grouped, across, rows, columns, values, aggregate):
         "values": param("Column whose values fill the table", kind="column", of="table", role="anything"),
         "aggregate": param(
             "How several values of one combination are combined",
-            choices=["mean", "median", "sum", "count", "min", "max"],
+            choices=["mean", "median", "sum", "count", "distinct", "min", "max"],
             words=[
                 "median: medians?\\b",
                 "count: how many|counts?\\b|number of|numbers\\b",
@@ -226,9 +232,12 @@ def pivot_table(table, *, rows: str, columns: str, values: str, aggregate: str =
     require_columns(table, [rows, columns, values])
     if len({rows, columns, values}) < 3 and not (aggregate == "count" and rows != columns):
         raise ValueError("Rows, columns and values must be three different columns of the table.")
-    if aggregate not in ("mean", "median", "sum", "count", "min", "max"):
-        raise ValueError(f"There is no aggregate {aggregate!r}; expected mean, median, sum, count, min or max.")
-    filled = table[values] if aggregate == "count" else numeric_values(table, values)
+    counts = {"count": "count", "distinct": "nunique"}  # by what pandas calls them
+    if aggregate not in (*counts, "mean", "median", "sum", "min", "max"):
+        raise ValueError(
+            f"There is no aggregate {aggregate!r}; expected mean, median, sum, count, distinct, min or max."
+        )
+    filled = table[values] if aggregate in counts else numeric_values(table, values)
     tidy = pd.DataFrame({"row": level_labels(table[rows]), "column": level_labels(table[columns]), "value": filled})
     usable = tidy.dropna()
     if len(usable) == 0:
@@ -238,9 +247,11 @@ def pivot_table(table, *, rows: str, columns: str, values: str, aggregate: str =
         raise ValueError(f"Column {columns!r} has {len(across)} values; expected at most 1000 new columns. Swap rows "
                          f"and "
                          "columns, or choose another.")  # fmt: skip
-    grouped = usable.groupby(["row", "column"], sort=False)["value"].agg(aggregate).unstack("column")
+    grouped = (
+        usable.groupby(["row", "column"], sort=False)["value"].agg(counts.get(aggregate, aggregate)).unstack("column")
+    )
     wide = grouped.reindex(index=list(dict.fromkeys(usable["row"])), columns=across)
-    if aggregate == "count":
+    if aggregate in counts:
         wide = wide.fillna(0).astype(int)
     empty = int(wide.isna().sum().sum())
     wide.columns = [str(name) for name in wide.columns]
@@ -250,14 +261,14 @@ def pivot_table(table, *, rows: str, columns: str, values: str, aggregate: str =
     if len(usable) < len(tidy):
         warnings.append(f"{len(tidy) - len(usable)} of {len(tidy)} rows were left out because a value is missing.")
     combined = int(usable.duplicated(["row", "column"]).sum())
-    if combined and aggregate != "count":
+    if combined and aggregate not in counts:
         warnings.append(
             f"Some combinations have several values; {combined} further values were combined ({aggregate})."
         )
     if empty:
         warnings.append(f"{empty} combinations do not occur and are empty.")
     findings = cells_told(
-        grouped.fillna(0) if aggregate == "count" else grouped, across, rows, columns, values, aggregate
+        grouped.fillna(0) if aggregate in counts else grouped, across, rows, columns, values, aggregate
     )
     findings += [
         {"text": f"The wide table has {len(wide)} rows ({rows}) and {len(across)} columns ({columns}), filled with the "
