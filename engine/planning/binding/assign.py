@@ -77,6 +77,12 @@ CALLED = 0.4
 """What speaks for a column that is called as such columns conventionally are."""
 _TO = re.compile(r"to|through|thru|till|until|up to|-|–|—|\.{2,3}|…|:", re.IGNORECASE)
 _NUMBERED = re.compile(r"(.*?)(\d+)")
+EVERY_MEASURE = re.compile(
+    r"\b(?:every|each|all|any|which)\s+(?:(?:of\s+)?(?:the|these|those)\s+)?(?:\w+\s+)?"
+    r"(?:features?|variables?|parameters?|markers?|measurements?|measures?|columns?|analytes?|traits?|metabolites?|cytokines?)\b",
+    re.IGNORECASE,
+)
+"""Words that mean all measurements, where none is named: `test every marker between the arms`."""
 MANY = 40
 """More columns than this are not named one by one."""
 _COURSE = re.compile(
@@ -299,7 +305,8 @@ class Assignment:
             return True
         if param.role == "predictors" and param.name not in self.needed and not reading.parts.get(name):
             # Where none is named all predict: one vague word leaves out no other, several make a list.
-            return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
+            vague = reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
+            return vague or EVERY_MEASURE.search(reading.question) is not None
         subjects = {item.subject for item in self.sheet.structure.repeated}
         if (param.role == "predictors" and self._is_of_a_cause(name)) or self._runs_along(param, name):
             return True  # coverslips of one genotype each cannot stand beside it

@@ -7,7 +7,6 @@ the structure of the data where that offers it; the rest becomes a question.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,12 +15,13 @@ from engine.data.catalogue import TABULAR
 from engine.domain.datatypes import DataType
 from engine.domain.plan import OpenQuestion
 from engine.domain.toolspec import ParamSpec, ToolSpec
-from engine.planning.binding.assign import MISSING, Assignment, called
+from engine.planning.binding.assign import EVERY_MEASURE, MISSING, Assignment, called
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.fills import fill, rows_counted, with_course
 from engine.planning.binding.levels import CHOICES, SAID, flat, levels_given
 from engine.planning.binding.rows import cut_param, cut_said, from_then_on, rows_kept, with_control_dose
 from engine.planning.binding.slots import slot_of
+from engine.planning.naming.levels import is_class_of
 from engine.planning.reading.reading import Reading
 from engine.planning.reading.settings import settings_said
 from engine.planning.tables.samples import as_list, sample_sheet
@@ -136,20 +136,12 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
             bound.params[param.name] = value
             if param.name in best.guessed:
                 bound.guessed.append(param.name)
-        elif param.name in best.needed and not (param.role == "measures" and _EVERY_MEASURE.search(reading.question)):
+        elif param.name in best.needed and not (param.role == "measures" and EVERY_MEASURE.search(reading.question)):
             bound.missing.append(param)
     bound.score += best.best
     # Of occasions named alike none is left out by itself where the one that is meant is asked for.
     asked = best.whole if bound.missing else set[str]()
     bound.unused += [c for c in best.free if c not in asked | set(flat(best.chosen.values()))]
-
-
-_EVERY_MEASURE = re.compile(
-    r"\b(?:every|each|all|any|which)\s+(?:(?:of\s+)?(?:the|these|those)\s+)?(?:\w+\s+)?"
-    r"(?:features?|variables?|parameters?|markers?|measurements?|measures?|columns?|analytes?|traits?|metabolites?|cytokines?)\b",
-    re.IGNORECASE,
-)
-"""Words that mean all measurements, where none is named: `test every marker between the arms`."""
 
 
 def means_all(param: ParamSpec, bound: Bound) -> bool:
@@ -169,6 +161,8 @@ def _all_meant(bound: Bound) -> None:
             continue
         slot, taken = slot_of(param.role), {*bound.columns(), *sheet.structure.survival.values()}
         taken |= {item.subject for item in sheet.structure.repeated}
+        explained = [c for name in bound.of_role("outcome") if (c := sheet.column(name)) and param.role == "predictors"]
+        taken |= {c.name for c in sheet.columns for one in explained if is_class_of(one, c.name)}  # what defines it
         able = [c.name for c in sheet.columns if c.name not in taken and c.distinct > 1 and slot.fits(c, sheet) > ABLE
                 and not numbers_things(c)]  # fmt: skip
         if len(able) <= MOST:

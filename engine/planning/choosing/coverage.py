@@ -30,9 +30,11 @@ _MANNER = re.compile(r"(?:ly|ing|ed)$")
 _SHORT = frozenset("btw pls plz pt pts thx asap fyi etc vs glm lmm lm glmm ols reml".split())
 """Short forms of letters and of models, which name no data."""
 _ACTS = frozenset(
-    "affect affects affected influence influences influenced impact impacts matter matters frequent frequently rare rarely rarer".split()
+    "affect affects affected influence influences influenced impact impacts matter matters frequent frequently rare rarely rarer "
+    "narrower wider thinner thicker deeper shallower steeper brighter paler darker denser sparser fatter slimmer weaker louder quicker earlier later "
+    "cooler warmer hotter colder wetter drier cheaper assume assuming suppose supposing your".split()
 )
-"""Words that say that one thing acts on another, or how often something is so."""
+"""Words that say that one thing acts on another, how often something is so, how two compare, or that something is taken for granted."""
 _LEAVES = frozenset("omit omitting skip skipping discard discarding disregard disregarding".split())
 """Words that leave rows out, where some are left out."""
 _SMALL = frozenset("a an the of in on at to is it as by or and be do if so we i me my no not up for".split())
@@ -53,7 +55,8 @@ def unexplained(
     general = model().general
     whom = WHOM | LIVING if bounds else WHOM
     asked = frozenset[str]().union(*(model().own.get(key, frozenset()) for key in analyses))
-    known = {stem(part) for name in files for part in name_parts(name)}
+    called = {stem(part) for name in files for part in name_parts(name)}
+    known = {*called}
     for bound in bounds:
         spec = bound.spec
         told = [] if bound.sheet is None else [c for name in bound.columns() if (c := bound.sheet.column(name))]
@@ -61,7 +64,7 @@ def unexplained(
         known |= {t.stem for text in (spec.title, spec.description, *spec.keywords, *legend) for t in tokens(text)}
     gone = any(item.op == "not in" for item in reading.restrictions)
     left, explained = list[int](), _in_other_words(reading) | _done_next(reading) | _held_verbs(reading)
-    explained |= _whom(reading, bounds)
+    explained |= _whom(reading, bounds) | _topic(reading, called) | _same_ones(reading, bounds)
     listed = {at for at in range(len(reading.words)) if _listed(reading, at)}
     explained -= listed
     if any(bound.sheet is not None and {*bound.columns()} & {*bound.sheet.structure.times} for bound in bounds):
@@ -291,6 +294,25 @@ def _goes_on(reading: Reading, at: int, levels: set[int]) -> bool:
     behind = [n for n in range(at + 1, min(at + 4, len(reading.words))) if n in levels]
     between = (reading.question[reading.words[at].end : reading.words[n].start] for n in behind)
     return any(map(_GOES_ON.fullmatch, between))
+
+
+def _topic(reading: Reading, called: set[str]) -> set[int]:
+    """Return the words behind one that a file is called by: the cancer of `this lung cancer` where the file is lung.csv."""
+    return {
+        at
+        for at in range(1, len(reading.words))
+        if reading.words[at - 1].stem in called
+        and at not in reading.used
+        and at - 1 not in reading.used
+        and not amount_of(reading, at)
+        and reading.words[at - 1].end + 1 == reading.words[at].start
+    }
+
+
+def _same_ones(reading: Reading, bounds: list[Bound]) -> set[int]:
+    """Return the words for whom the same ones are that a step pairs: `first against last visit, same goats`."""
+    pairs = any(bound.of_role("subject", "pair", "cluster") for bound in bounds)
+    return {at for at in range(1, len(reading.words)) if pairs and reading.words[at - 1].text == "same"}
 
 
 _NEXT = re.compile(

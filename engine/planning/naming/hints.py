@@ -362,6 +362,13 @@ def of_one_measure(mentions: list[ColumnMention], structure: Structure) -> list[
     The name of the measure fits all its columns, the occasion fits that of each measure: together they name one.
     """
     for own in [*({*wide.columns} for wide in structure.wide), *map(set, structure.same_quantity)]:
+        whole = [m for m in mentions if m.width > 1 and m.column in own and not m.level and m.strength >= SURE]
+        mentions = [  # the measure alone is no other occasion of it: `adjusted for the PANSS before`
+            m
+            for m in mentions
+            if m.column not in own
+            or not any(w.first <= m.first and m.last <= w.last and w.column != m.column for w in whole)
+        ]
         base = [m for m in mentions if not m.level and m.column in own and len(own & {m.column, *m.rivals}) > 1]
         # `SBP ... from pre to 3 mo`: of the columns that `pre` may be it is the one of this measure.
         other = {m: next(iter(hit)) for m in mentions

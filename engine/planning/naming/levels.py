@@ -63,20 +63,26 @@ def _of_all(mention: ColumnMention, found: Sequence[ColumnMention], levels: Sequ
 _OF_CLASSES = frozenset("class classes cat category categories group grp level status grade".split())
 
 
+def is_class_of(column: ColumnProfile, number: str) -> bool:
+    """Say whether a column is called as the classes of a measurement: bw_class of birth_weight_g, bmi_cat of BMI."""
+    parts, own = name_parts(number), [part for part in name_parts(column.name) if part not in _OF_CLASSES]
+    initials = any("".join(part[0] for part in parts[:end]) == "".join(own) for end in (2, 3))
+    return bool(own) and len(own) < len(name_parts(column.name)) and (initials or {*own} <= {*parts})
+
+
 def classes_meant(
     words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention]
 ) -> list[ColumnMention]:
     """Return a class of a measurement where it stands before its name: the low of bw_class in `low birth weight`."""
-    numbers = {c.name: name_parts(c.name) for c in columns if c.scale in ("number", "count")}
+    numbers = {c.name for c in columns if c.scale in ("number", "count")}
     found: list[ColumnMention] = []
     for mention in named:
-        before = words[mention.first - 1].text if mention.first and not mention.level else ""
-        parts = numbers.get(mention.column, [])
-        for column in columns if parts and before else ():
+        if mention.level or not mention.first or mention.column not in numbers:
+            continue
+        before = words[mention.first - 1].text
+        for column in columns:
             level = next((level for level in column.levels if level.strip().lower() == before), "")
-            own = [part for part in name_parts(column.name) if part not in _OF_CLASSES]
-            initials = any("".join(part[0] for part in parts[:end]) == "".join(own) for end in (2, 3))
-            if level and own and len(own) < len(name_parts(column.name)) and (initials or {*own} <= {*parts}):
+            if level and column.name != mention.column and is_class_of(column, mention.column):
                 last = max(m.last for m in named if m.column == mention.column and m.first <= mention.last + 1)
                 found.append(ColumnMention(column.name, level, mention.first - 1, last, SURE_NAME))
     return found

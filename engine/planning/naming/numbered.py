@@ -92,6 +92,26 @@ def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list
         if len(able) == 1:
             (name, level), *_ = able.items()
             found.append(ColumnMention(name, level, at, at + 1, 0.9))
+    return found + _at_one_word(words, columns)
+
+
+_UNITS = {"d": "day", "w": "week", "wk": "week", "m": "month", "mo": "month", "h": "hour", "hr": "hour", "t": ""}
+
+
+def _at_one_word(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
+    """Return `d21` and `wk4` as the level of the only column of times that has it, where no column is called so."""
+    times = [c for c in columns if c.levels and c.role("time") >= LIKELY]
+    called = {piece for c in columns for piece in re.split(r"[\W_]+", c.name.lower())}
+    own = {c.name: _times_in(c) for c in times}
+    found: list[ColumnMention] = []
+    for at, (unit, number) in enumerate(pairwise(words)):
+        glued = unit.text in _UNITS and unit.end == number.start and number.number is not None
+        if not glued or f"{unit.text}{number.text}" in called:
+            continue
+        having = {c.name: v for c in times for v in c.levels if as_number(v) == number.number}
+        said = _UNITS[unit.text]
+        able = [(name, level) for name, level in having.items() if not said or not own[name] or said in own[name]]
+        found += [ColumnMention(name, level, at, at + 1, 0.9) for name, level in able if len(able) == 1]
     return found
 
 
@@ -231,7 +251,7 @@ def _ends(
     words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[ColumnMention], text: str
 ) -> list[ColumnMention]:
     """Return `at the highest dose` and `on the last day` as the level at that end of a column of doses or times."""
-    found: list[ColumnMention] = []
+    found = _at_last(words, by_name, named)
     for mention in (m for m in named if not m.level and m.first and m.first == m.last):
         column, said = by_name.get(mention.column), words[mention.first - 1]
         if column is not None and (level := _of_two(column, said)):
@@ -248,6 +268,26 @@ def _ends(
             level = given[-1] if said.text in top else given[0]
             found.append(ColumnMention(column.name, level, mention.first - 1, mention.last, 0.9))
     return found
+
+
+def _at_last(
+    words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[ColumnMention]
+) -> list[ColumnMention]:
+    """Return the final of `final weight` as the last of the times at which it was measured, where most were still measured then."""
+    times = [c for c in by_name.values() if c.role("time") >= LIKELY and len(c.levels) > 2]
+    order = sorted((number, level) for c in times for level in c.levels if (number := as_number(level)) is not None)
+    if len(times) != 1 or len(order) < len(times[0].levels):
+        return []
+    (time,), last = times, order[-1][1]
+    still = time.levels[last] >= max(time.levels.values()) / 2
+    said = {m: [at for at in (m.first - 1, m.first) if at >= 0 and words[at].text == "final"] for m in named}
+    return [
+        ColumnMention(time.name, last, at, at, 0.85)
+        for m in named
+        for at in said[m]
+        if still and not m.level
+        if (column := by_name.get(m.column)) and column.scale in ("number", "count") and column is not time
+    ]
 
 
 _AT_START = re.compile(

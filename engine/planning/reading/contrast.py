@@ -185,6 +185,18 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
         return able[0], [_happened(column, able[0])] if _doubtful(column, able[0]) else []
     if len(levels) == 2 and control:
         return next(level for level in levels if level != control), []
+    return _proposed_event(reading, column)
+
+
+def _proposed_event(reading: Reading, column: ColumnProfile) -> tuple[str, list[OpenQuestion]]:
+    """Return the first of two levels set apart, else one to ask about.
+
+    `Can it separate A from B` says the same the other way round.
+    """
+    levels = list(column.levels)
+    apart = next((c.levels for c in reading.contrasts if c.column == column.name and c.explicit), ())
+    if {*apart[:2]} == {*levels}:
+        return apart[0], []
     common = sorted(levels, key=lambda level: -column.levels[level])[:2]
     proposed = (two_states(common) or column.order or sorted(levels))[-1]
     return proposed, [_happened(column, proposed, blocking=True)]

@@ -72,6 +72,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b{_CHANCE} (?:of|to|that|for(?!{_WHOM})){_GAP}{_Y}", {"y": "outcome"}),
     (rf"{_Y}\s+(?:more|less)\s+(?:often|frequent|likely|common)(?:ly)?(?!{_HAVING}<[cl])", {"y": "outcome"}),
     (rf"\b(?:with|without|on|taking|after|under)\s+{_X}(?:\s+(?!<)[\w'-]+){{0,3}}?\s+(?:more|less)\s+(?:often|frequently|likely)(?={_HAVING}<){_HAVING}{_Y}", {"x": "cause", "y": "outcome"}),
+    (rf"\b(?:tell\w*|distinguish\w*|separat\w*|seperat\w*|discriminat\w*|differentiat\w*){_GAP}{_Y}{_GAP}\b(?:from|and){_GAP}<l\d+>", {"y": "outcome"}),
     (rf"\b(?:do|did|does){_GAP}{_X}\s+(?:have|get|develop|show|suffer|need)\s+(?:from\s+)?(?:more|less|fewer)\s+(?:(?:often|cases of)\s+)?{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b{_CHANCE} (?:of|to|that){_GAP}{_Y}{_GAP}\b(?:for|in|with|among|between|by){_GAP}{_X}", {"x": "cause"}),
     (rf"\b{_CHANCE} (?:for|in|with|among|between|by){_GAP}{_X}(?:\s*<c\d+>)?{_GAP}\b(?:of|to){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
@@ -96,7 +97,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), roles) for pattern, roles in _RELATIONS)
 _AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|(?<=er )then|(?<=more )then|(?<=less )then|rather than|minus|instead of|from|better|worse)"
-_ALONE = re.compile(r"(?<![>\s])\s*\(\s*(<c\d+>)\s*\)")
+_ALONE = re.compile(r"(?<![>\s])\s*\(\s*(<[cl]\d+>)\s*\)")
 """The name of a column behind the words for it: `with the same tail length (TL)`."""
 _REMARK = re.compile(r"(<c\d+>)\s*\((?:[^()<]|<l\d+>)*\)")
 """What a column's codes stand for, between it and the next of a list: `smoking (0 never/1 current) and ASA`."""

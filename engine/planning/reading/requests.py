@@ -15,7 +15,7 @@ _ASKS = re.compile(
     r"^\W*(?:\(?[ivx\d]+[.)]\s*)?(?:please|pls|kindly|and|then|also|now|so|but|or|i\.e\.|first(?:ly)?|second(?:ly)?|third(?:ly)?|next|last(?:ly)?|finally)?\W*(?:to\s+)?(?:which|what|who|whose|whom|how|when|where|why|is|are|was|were|"
     r"do|does|did|can|could|will|would|should|has|have|had|may(?=\s+(?:i|we|you|it|the|this|that|there)\b)|might|any|show|draw|plot|make|give|list|tell|find|compare|test|check|fit|"
     r"compute|calculate|estimate|work|run|perform|describe|summari[sz]e|count|add|join|merge|keep|filter|sort|rank|predict|model|analy[sz]e|"
-    r"get|need|want|know|say|(?:an?|the|one)\s+(?:[\w-]+\s+)?(?:test|figure|plot|graph|table|chart|model|summary|list)\s+(?:of|for|with)|whether|if|i need|i want|we need|we want|i would|i'd|we would|let|look|see|report|convert|adjust|read|put|print|quantify|determine|"
+    r"get|need|want|know|say|(?:an?|the|one)\s+(?:[\w-]+\s+)?(?:test|figure|plot|graph|table|chart|model|summary|list|ratio|correlation|estimate)\s+(?:of|for|with|adjusted)|whether|if|i need|i want|we need|we want|i would|i'd|we would|let|look|see|report|convert|adjust|read|put|print|quantify|determine|"
     r"identify|explore|visuali[sz]e|cluster|annotate|normali[sz]e|correlate|regress)\b",
     re.IGNORECASE,
 )

@@ -193,7 +193,8 @@ def cells_told(grouped, across, rows, columns, values, aggregate):
     description=(
         "Spread a long table: one row for each value of `rows`, one column for each value of `columns`, filled with an "
         "aggregate of `values` (mean, median, sum, min, max, the count of values, or of distinct ones). Combinations "
-        "that do not occur stay empty (0 for counts); missing values are left out of the aggregate. Says how many values were combined."
+        "that do not occur stay empty (0 for counts); missing values are left out of the aggregate. Says how many "
+        "values were combined."
     ),
     domain="data handling",
     task_type="preprocessing",
