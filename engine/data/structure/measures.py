@@ -206,7 +206,19 @@ def same_quantities(table: View, wide: list[WideMeasure]) -> list[tuple[str, str
         for one, other in pairs
         if (one.name, other.name) not in found and set(one.profile.levels) & set(other.profile.levels)
     ]  # `kramer_mw1` and `kramer_mw2`, `pain (nurse)` and `pain (patient)`, which may well disagree
+    found += [pair for pair in _called_alike(raters) if pair not in found]
     return found
+
+
+def _called_alike(raters: list[Col]) -> list[tuple[str, str]]:
+    """Return pairs of columns of the same classes, three or more, whose names end in other words only: dx_a, dx_b."""
+    bases: dict[str, list[Col]] = {}
+    for col in raters:
+        base, _, last = re.sub(r"[\W_]+", " ", col.name).strip().rpartition(" ")
+        if len(base) > 1 and last and col.size > 2:
+            bases.setdefault(base.lower(), []).append(col)
+    alike = [cols for cols in bases.values() if len(cols) == 2]
+    return [(a.name, b.name) for a, b in alike if {*a.profile.levels} == {*b.profile.levels}]
 
 
 def _shared(one: Col, other: Col) -> bool:
@@ -308,6 +320,7 @@ def parts_of_totals(table: View) -> dict[str, str]:
                 continue
             whole_said, part_said = total.named - part.named, part.named - total.named  # n_samples and n_pos share n
             named = bool((whole_said or total.named) & HINTS["total"]) and not part_said & HINTS["total"]
+            named = named or _is_n_of(total, part)
             sums = any(
                 other is not part and other is not total and len(other.numbers) == len(total.numbers)
                 and bool(np.array_equal(part.numbers + other.numbers, total.numbers)) for other in whole
@@ -316,7 +329,33 @@ def parts_of_totals(table: View) -> dict[str, str]:
                 best = (float(b.mean()), total.name)
         if best is not None:
             found[part.name] = best[1]
-    return found
+    return found or _only_counts_of(whole)
+
+
+def _is_n_of(total: Col, part: Col) -> bool:
+    """Say whether a column is called as the n of what another counts in: n_drug of died_drug."""
+    of = re.match(r"[nN][_.\s](.+)", total.name)
+    return of is not None and {*tokens(of[1])} <= {*tokens(part.name)} and not re.match(r"[nN][_.\s]", part.name)
+
+
+def _only_counts_of(whole: list[Col]) -> dict[str, str]:
+    """Return the count that is never above the only other one, and comes near it or near none: eaten of offered."""
+    import numpy as np
+
+    if len(whole) != 2 or min(len(col.numbers) for col in whole) < _FEWEST:
+        return {}
+    part, total = sorted(whole, key=lambda col: float(np.nanmean(col.numbers)))
+    both = np.isfinite(part.numbers) & np.isfinite(total.numbers)
+    a, b = part.numbers[both], total.numbers[both]
+    if part.profile.scale != "count" or len(a) < _FEWEST or (a > b).any() or (b <= 0).any() or a.std() == 0:
+        return {}
+    shares = a / b
+    tied = b.std() == 0 or np.corrcoef(a, b)[0, 1] > 0.3
+    return {part.name: total.name} if tied and (shares.max() >= 0.9 or shares.min() <= 0.1) else {}
+
+
+_FEWEST = 8
+"""Of fewer rows that one number is never above another may be chance."""
 
 
 def compositions(table: View, wide: list[WideMeasure], parts: dict[str, str]) -> list[list[str]]:

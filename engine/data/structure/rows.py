@@ -527,7 +527,24 @@ def _doses(table: View, times: list[str]) -> list[str]:
         unit = "" if stated == "mm" else re.sub(r"[^a-z]", "", letters.plain(stated))  # no mM
         named = col.hint("dose") or (
             few
-            and unit in ("mgkg", "ugkg", "mgday", "mgl", "ugml", "ngml", "nm", "um", "mm", "mgml")
+            and unit
+            in (
+                "mgkg",
+                "ugkg",
+                "mgday",
+                "mgl",
+                "ugl",
+                "ngl",
+                "ugml",
+                "ngml",
+                "pm",
+                "nm",
+                "um",
+                "mm",
+                "mgml",
+                "ppm",
+                "ppb",
+            )
             and col.size <= FEW
         )
         if named and few:

@@ -83,6 +83,14 @@ EVERY_MEASURE = re.compile(
     re.IGNORECASE,
 )
 """Words that mean all measurements, where none is named: `test every marker between the arms`."""
+EACH_COLUMN = re.compile(
+    r"\b(?:every|each|all)\s+(?:(?:of\s+)?(?:the|these|those|my|our)\s+)?(?:single\s+)?(?:columns?|variables?)\b|"
+    r"\b(?:besides|apart from|beyond|other than)\s[^.;?!]{1,40}?,?\s(?:which|what|any)\s(?:of\s)?(?:the\s)?others?\b[^?!]{0,60}[.?!]\s*(?:all|everything)\s+(?:together|in one)",
+    re.IGNORECASE,
+)
+"""Words that mean all columns, though some are named: `how many are missing in each column`, `besides X, which others? All in one model`."""
+_PLACES = frozenset("group group_optional category split factors predictors covariates outcome".split())
+"""Parts that several levels of a column are needed for."""
 MANY = 40
 """More columns than this are not named one by one."""
 _COURSE = re.compile(
@@ -305,10 +313,13 @@ class Assignment:
             return True
         if param.role == "predictors" and param.name not in self.needed and not reading.parts.get(name):
             # Where none is named all predict: one vague word leaves out no other, several make a list.
-            vague = reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
-            return vague or EVERY_MEASURE.search(reading.question) is not None
+            return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
         subjects = {item.subject for item in self.sheet.structure.repeated}
-        if (param.role == "predictors" and self._is_of_a_cause(name)) or self._runs_along(param, name):
+        if (
+            (param.role == "predictors" and self._is_of_a_cause(name))
+            or self._runs_along(param, name)
+            or self._is_of_an_arm(param, name)
+        ):
             return True  # coverslips of one genotype each cannot stand beside it
         many = column is not None and column.distinct > FEW
         if param.role == "group" and name in subjects and (many or self._is_unit(name) or self._keeps_together()):
@@ -322,12 +333,22 @@ class Assignment:
             return True  # the drug did not happen to those with the disease
         if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained
-        return self._is_compared_by(param, name) or self._is_whom(param, name)
+        return self._is_compared_by(param, name) or self._of_one_level(param, name) or self._is_whom(param, name)
+
+    def _of_one_level(self, param: ParamSpec, name: str) -> bool:
+        """Say whether all rows surely have one level of a column: `only with bean extract` leaves nothing to compare it with."""
+        own = [r for r in self.reading.restrictions if r.column == name and r.sure]
+        return param.role in _PLACES and any(r.op == "in" and len(r.values) == 1 for r in own)
 
     def _is_compared_by(self, param: ParamSpec, name: str) -> bool:
         """Say whether levels of a column are set against each other, which therefore is no second measurement."""
         apart = any(c.column == name and c.explicit for c in self.reading.contrasts)
         return apart and param.role in ("measure_a", "measure_b")
+
+    def _is_of_an_arm(self, param: ParamSpec, name: str) -> bool:
+        """Say whether a column counts in an arm of studies, whose effect it makes up and does not explain."""
+        counts = {*self.sheet.structure.part_of, *self.sheet.structure.part_of.values()}
+        return param.role == "predictors" and param.most == 1 and name in counts
 
     def _keeps_together(self) -> bool:
         """Say whether the step has a part for what rows belong together by."""

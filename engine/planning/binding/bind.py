@@ -13,9 +13,9 @@ from typing import Any
 
 from engine.data.catalogue import TABULAR
 from engine.domain.datatypes import DataType
-from engine.domain.plan import OpenQuestion
+from engine.domain.plan import OpenQuestion, texts_of
 from engine.domain.toolspec import ParamSpec, ToolSpec
-from engine.planning.binding.assign import EVERY_MEASURE, MISSING, Assignment, called
+from engine.planning.binding.assign import EACH_COLUMN, EVERY_MEASURE, MISSING, Assignment, called
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.fills import fill, rows_counted, with_course
 from engine.planning.binding.levels import CHOICES, SAID, flat, levels_given
@@ -75,7 +75,7 @@ def bind(
     if plain is not None:  # a group that is no longer compared keeps no rows
         bound.rows = [row for row in bound.rows if row.sure or row in plain.rows]
     with_control_dose(bound)
-    _all_meant(bound)
+    _all_meant(bound, reading)
     cut_said(bound, reading)
     fill(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
@@ -151,18 +151,24 @@ def means_all(param: ParamSpec, bound: Bound) -> bool:
     return all_where_empty and (param.name in bound.guessed or not bound.params.get(param.name))
 
 
-def _all_meant(bound: Bound) -> None:
-    """Name the columns that a step takes where none is named, so that the plan shows them; ids are not among them."""
-    sheet = bound.sheet
+def _all_meant(bound: Bound, reading: Reading) -> None:
+    """Name the columns that a step takes where none is named or all are, so that the plan shows them; ids are not among them."""
+    sheet, each = bound.sheet, EACH_COLUMN.search(reading.question) is not None
     if sheet is None:
         return
     for param in bound.spec.params:
-        if param.kind != "columns" or bound.params.get(param.name) or not means_all(param, bound):
+        named = texts_of(bound.params.get(param.name))
+        if param.kind != "columns" or not (each and param.role in ALL if named else means_all(param, bound)):
             continue
-        slot, taken = slot_of(param.role), {*bound.columns(), *sheet.structure.survival.values()}
+        slot, taken = slot_of(param.role), {*bound.columns(), *sheet.structure.survival.values()} - {*named}
         taken |= {item.subject for item in sheet.structure.repeated}
-        explained = [c for name in bound.of_role("outcome") if (c := sheet.column(name)) and param.role == "predictors"]
-        taken |= {c.name for c in sheet.columns for one in explained if is_class_of(one, c.name)}  # what defines it
+        explained = [c for name in taken if (c := sheet.column(name))]
+        if param.role == "predictors":  # what defines the outcome predicts nothing
+            made = {c.name: one.name for c in sheet.columns for one in explained if is_class_of(one, c.name)}
+            taken |= {*made}
+            bound.reasons += [
+                f"{name!r} is left out: {one!r} says in which class of it a row is." for name, one in made.items()
+            ]
         able = [c.name for c in sheet.columns if c.name not in taken and c.distinct > 1 and slot.fits(c, sheet) > ABLE
                 and not numbers_things(c)]  # fmt: skip
         if len(able) <= MOST:

@@ -27,7 +27,7 @@ from engine.text.times import time_unit
 from engine.text.tokens import Token, tokens
 
 _MANNER = re.compile(r"(?:ly|ing|ed)$")
-_SHORT = frozenset("btw pls plz pt pts thx asap fyi etc vs glm lmm lm glmm ols reml".split())
+_SHORT = frozenset("incl excl btw pls plz pt pts thx asap fyi etc vs glm lmm lm glmm ols reml".split())
 """Short forms of letters and of models, which name no data."""
 _ACTS = frozenset(
     "affect affects affected influence influences influenced impact impacts matter matters frequent frequently rare rarely rarer "

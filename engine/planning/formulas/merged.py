@@ -19,6 +19,7 @@ from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Made, Sheet, is_group, is_id
 from engine.text.codes import in_words, told_beside
+from engine.text.numbers import as_number
 from engine.text.tokens import tokens
 
 _OR = re.compile(r"\s*(?:,\s*)?(?:or|and/or|oder|ou|/|\+)\s*(?:the\s+|a\s+)?|\s*,\s*", re.IGNORECASE)
@@ -193,11 +194,26 @@ def _stretches(reading: Reading, sheet: Sheet, joined: re.Pattern[str]) -> list[
             continue
         last = found[-1][-1] if found else None
         between = reading.question[reading.words[last.last].end : reading.words[mention.first].start] if last else ""
-        if last is not None and last.column == mention.column and joined.fullmatch(between):
+        if last is not None and last.column == mention.column and _SPAN.fullmatch(between):
+            found[-1] += [*_between(sheet.column(mention.column), last, mention), mention]
+        elif last is not None and last.column == mention.column and joined.fullmatch(between):
             found[-1].append(mention)
         else:
             found.append([mention])
     return [_Stretch(part[0].column, tuple(part)) for part in found]
+
+
+_SPAN = re.compile(r"\s*(?:-|–|to|through)\s*", re.IGNORECASE)
+
+
+def _between(column: ColumnProfile | None, first: ColumnMention, last: ColumnMention) -> list[ColumnMention]:
+    """Return the numbers of a column between two of its levels: `2000-2002` is 2001 too."""
+    ends = sorted(number for level in (first.level, last.level) if (number := as_number(level)) is not None)
+    inside = [
+        level for level in (column.levels if column else ())
+        if len(ends) == 2 and (number := as_number(level)) is not None and ends[0] < number < ends[1]
+    ]  # fmt: skip
+    return [first._replace(level=level) for level in sorted(inside, key=lambda level: as_number(level) or 0.0)]
 
 
 def _the_rest(reading: Reading, item: _Stretch) -> tuple[int, int] | None:
@@ -217,6 +233,15 @@ def _the_rest(reading: Reading, item: _Stretch) -> tuple[int, int] | None:
     return (at[-1], max([at[-1], *own])) if at else None  # `the other wards`
 
 
+def _called(group: _Stretch, known: Mapping[str, str]) -> str:
+    """Return what levels are called together: `CR or PR`, `2000 to 2004`."""
+    numbers = [as_number(level) for level in group.levels]
+    run = len(numbers) > 2 and None not in numbers and numbers == sorted(numbers)  # type: ignore[type-var]
+    if run and not known:
+        return f"{group.levels[0]} to {group.levels[-1]}"
+    return " or ".join(known.get(level, level) for level in group.levels)
+
+
 def _seen(
     reading: Reading, data: Data, sheet: Sheet, groups: tuple[_Stretch, ...], *, happened: bool
 ) -> tuple[Reading, Data] | None:
@@ -224,7 +249,7 @@ def _seen(
     if column is None:
         return None
     known, pair = told_beside(column), len(groups) == 2
-    called = [" or ".join(known.get(level, level) for level in group.levels) for group in groups]
+    called = [_called(group, known) for group in groups]
     told = [" or ".join(in_words(level, known) for level in group.levels) for group in groups]
     rest = called[1] if pair else "neither" if happened and len(groups[0].levels) == 2 else "the rest"
     name = f"{column.name}: {called[0]} and {rest}" if pair else f"{column.name}: {called[0]}"

@@ -13,7 +13,7 @@ from engine.text.stopwords import STOP
 from engine.text.tokens import Token, tokens
 
 _MEANS = re.compile(
-    r"(?<![\w.])(?P<code>-?\d{1,3})\s*(?:=|\bis\b|\bare\b|\bmeans?\b|\bstands? for\b)\s*(?:the\s+|an?\s+)?(?P<said>[A-Za-z][\w-]{2,})"
+    r"(?<![\w.])(?P<code>-?\d{1,3})\s*(?:=|\bis\b|\bare\b|\bmeans?\b|\bstands? for\b)\s*(?:the\s+|an?\s+)?(?P<said>[A-Za-z][\w-]{2,})(?P<more>(?: [A-Za-z][\w-]{2,}){0,2}(?=\s*(?:[,.;)]|$)))?"
 )
 _IN_BRACKETS = (
     re.compile(r"(?P<said>[A-Za-z][\w-]{2,})\s*\(\s*(?P<code>-?\d{1,2})\s*\)"),
@@ -51,11 +51,13 @@ def codes_explained(
         said = [at for at, token in enumerate(words) if token.start == match.start("said")]
         if column is None or level is None or not said or words[said[0]].text in STOP:
             continue
-        meaning = words[said[0]].stem
+        more = match["more"] if match.re is _MEANS and match["more"] else ""
+        meaning = {words[said[0]].stem, *(t.stem for t in tokens(more) if t.text not in STOP)}
+        told = [at for at, t in enumerate(words) if match.start() <= t.start < match.end()]
         found += [
             ColumnMention(column.name, level, at, at, 0.9)
             for at, t in enumerate(words)
-            if t.stem == meaning and (at != said[0] or match.re is not _MEANS)
+            if t.stem in meaning and (at not in told or match.re is not _MEANS)
         ]
     return found + _letters_explained(words, columns, text)
 

@@ -244,6 +244,12 @@ def of_an_age(words: Sequence[Token], at: int) -> bool:
     )
 
 
+def of_a_span(mention: ColumnMention, words: Sequence[Token]) -> bool:
+    """Say whether a unit of time is that of a number, and only sounds like a column: the year of `5-year risk` is no age."""
+    unit = mention.width == 1 and not mention.level and mention.strength < SURE and time_unit(words[mention.first].text)
+    return bool(unit) and mention.first > 0 and words[mention.first - 1].number is not None
+
+
 def _of_another_rate(words: Sequence[Token], at: int, name: str) -> bool:
     """Say whether a unit of time tells how something else is counted: the week of `servings per week` is no month of follow-up."""
     unit = time_unit(words[at].text)

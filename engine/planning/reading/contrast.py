@@ -165,7 +165,7 @@ def event_level(reading: Reading, column: ColumnProfile, known: str = "") -> tup
     if coding is not None:
         return coding.yes, [] if told_so else [_happened(column, coding.yes)]
     if (told := _told_event(reading.question, column)) is not None:
-        return told, []
+        return _in_requests(reading, column.name, levels) or told, []
     affirmed = (two_states(levels) or [None])[-1]
     if (named := _named_event(reading, column, known, affirmed)) is not None:
         return named, []
@@ -224,7 +224,19 @@ def _named_event(reading: Reading, column: ColumnProfile, known: str, affirmed: 
     if known in levels and named and all(_NOT_YET.search(level) for level in named):
         named = []  # who is alive at a year is told by the deaths
     clear = len(named) == 1 or (len(named) > 1 and said.count(named[0]) > said.count(named[1]))
+    if not clear and (asked := _in_requests(reading, column.name, named)):
+        return asked
     return named[0] if clear else None
+
+
+def _in_requests(reading: Reading, column: str, named: Sequence[str]) -> str:
+    """Return the only one of some levels that a request names, not what is noted beside it; "" where there is no such one."""
+    asked = {
+        m.level
+        for m in reading.mentions
+        if m.column == column and any(r.first <= m.first <= r.last for r in reading.requests)
+    } & {*named}
+    return next(iter(asked)) if len(asked) == 1 else ""
 
 
 _SHARE_OF = re.compile(

@@ -21,6 +21,7 @@ from engine.planning.naming.explained import (
 from engine.planning.naming.hints import (
     generic_mentions,
     of_a_course,
+    of_a_span,
     of_an_age,
     of_one_measure,
     only_when,
@@ -428,6 +429,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not any(part_of_term(m, words, *term) for term in terms)]
         every = [m for m in every if not any(only_sounds(m, words[a : b + 1], a) for a, b in inside)]
         every = [m for m in every if not (is_statistic(m, words) or is_phrase(m, words) or only_when(m, words))]
+        every = [m for m in every if not of_a_span(m, words)]
         every = _in_other_words(every, words, question)
         every = [m for m in every if not (_is_a_file(m, words, question, data) or _is_a_mark(m, words, question))]
         put_out = [

@@ -167,7 +167,7 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
         "Andersen-Gill",
         "landmark analysis",
         "immortal time",
-    ),
+              "adjusted for"),
     citations=(
         Citation(
             title="Regression models and life-tables",
