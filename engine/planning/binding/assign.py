@@ -338,7 +338,8 @@ class Assignment:
     def _of_one_level(self, param: ParamSpec, name: str) -> bool:
         """Say whether all rows surely have one level of a column: `only with bean extract` leaves nothing to compare it with."""
         own = [r for r in self.reading.restrictions if r.column == name and r.sure]
-        return param.role in _PLACES and any(r.op == "in" and len(r.values) == 1 for r in own)
+        alone = any(r.op == "in" and len(r.values) == 1 for r in own) and not self.reading.is_a(name, "by", "cause")
+        return alone and param.role in _PLACES
 
     def _is_compared_by(self, param: ParamSpec, name: str) -> bool:
         """Say whether levels of a column are set against each other, which therefore is no second measurement."""

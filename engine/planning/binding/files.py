@@ -61,7 +61,12 @@ def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data,
     many = any(p.kind == "columns" for p in bound.spec.params) if bound else bool(_MANY & set(analysis.slots))
     if reading.every and analysis.data and not many:
         share *= NOT_ALL
-    if bound is not None and bound.spec.name in named:
+    counted = [
+        c for name in (bound.of_role("outcome") if bound else ()) if (c := data.column(name)) and c.scale == "count"
+    ]
+    if (
+        bound is not None and bound.spec.name in named and not counted
+    ):  # `adjusted for` says no more than that of a count
         share *= BY_NAME
     return share
 

@@ -31,6 +31,7 @@ def fill(bound: Bound, reading: Reading) -> None:
     as_groups(bound, reading)
     _per(bound, reading)
     references_said(bound, reading)
+    _effort(bound, reading)
     _adjusted(bound, reading)
     _random_slope(bound, reading)
     _panel(bound)
@@ -291,6 +292,28 @@ def _units_in(unit: str, pieces: list[str]) -> float:
         return conversion(unit, own, 0.0, 0.0, "")[0]
     except ValueError:
         return 0.0
+
+
+_EFFORT = re.compile(
+    r"(?:^|[_\W])(?:area|effort|duration|hours?|hrs?|minutes?|volume|litres?|liters?|distance|swept|m2|ha|km2?|nights?|trapnights?|"
+    r"person.?years?|patient.?days?|bed.?days?|py|pyears?)(?:$|[_\W])",
+    re.IGNORECASE,
+)
+"""Names of what was searched or watched, which counts are in proportion to."""
+
+
+def _effort(bound: Bound, reading: Reading) -> None:
+    """Take a column of effort that counts are only adjusted for as what they are counted per: `the areas differ, account for that`."""
+    exposure = next((p for p in bound.spec.params if p.role == "exposure"), None)
+    predictors = next((p for p in bound.spec.params if p.role == "predictors"), None)
+    if exposure is None or predictors is None or bound.params.get(exposure.name) or not bound.of_role("count"):
+        return
+    names = bound.of_role("predictors")
+    effort = [name for name in names if reading.parts.get(name) == {"adjust"} and _EFFORT.search(name)]
+    if len(effort) == 1 and len(names) > 1:
+        bound.params[exposure.name] = effort[0]
+        bound.params[predictors.name] = [name for name in names if name != effort[0]]
+        bound.reasons.append(f"The counts are taken per {effort[0]!r}, in proportion to it.")
 
 
 def _adjusted(bound: Bound, reading: Reading) -> None:

@@ -32,6 +32,8 @@ _WORDS = re.compile(rf"\b(?:{'|'.join(KINDS)}|END|PART)\b|[^\W_]+|%", re.UNICODE
 _WORDS_OF_DATA = re.compile(rf"\b(?:{'|'.join(KINDS)}|END|PART)\b")
 
 
+_FIRST = re.compile(r"[?.!](?=\s)|[?]")
+"""Where the first sentence ends."""
 _ASKS_MORE = re.compile(
     r"\b(?:odds|(?:adjust|correct|control|account|allow)\w* (?:for|also)|model|regression)\b", re.IGNORECASE
 )
@@ -85,7 +87,8 @@ def worded(text: str, masked: str, whole: str) -> Wording:
         masked: with what it surely names masked.
         whole: with all that it names masked.
     """
-    asked, mark, remarks = re.match(r"(.*?)([?.!](?=\s)|[?]|$)(.*)", whole, re.DOTALL).groups()
+    first = _FIRST.search(whole)
+    asked, mark, remarks = (whole[: first.start()], first[0], whole[first.end() :]) if first else (whole, "", "")
     # `is it higher in A than in B? only the first of each, some are in there twice`
     beside = bool(mark) and asks_nothing(remarks) and not _ASKS_MORE.search(remarks)
     form = plain_form(whole) or (plain_form(asked) if beside else "")

@@ -41,7 +41,7 @@ def names_only_whom(mention: ColumnMention, words: Sequence[Token]) -> bool:
 
 
 _MEANT: tuple[tuple[frozenset[str], Callable[[Sheet], list[str]]], ...] = (
-    (frozenset({"dose", "doses", "dosage", "concentration", "concentrations"}), lambda s: s.structure.doses),
+    (frozenset({"dose", "doses", "dosage", "concentration", "concentrations", "conc", "concs"}), lambda s: s.structure.doses),
     (frozenset({"time", "times", "timepoint", "timepoints", "visits", "occasions", "longitudinal"}), lambda s: s.structure.times),
     (frozenset({"days", "daily", "day"}), lambda s: _with(s.structure.times, "day")),
     (frozenset({"weeks", "weekly", "week"}), lambda s: _with(s.structure.times, "week")),
@@ -369,11 +369,9 @@ def of_one_measure(mentions: list[ColumnMention], structure: Structure) -> list[
     """
     for own in [*({*wide.columns} for wide in structure.wide), *map(set, structure.same_quantity)]:
         whole = [m for m in mentions if m.width > 1 and m.column in own and not m.level and m.strength >= SURE]
+        columns = {at: w.column for w in whole for at in range(w.first, w.last + 1)}
         mentions = [  # the measure alone is no other occasion of it: `adjusted for the PANSS before`
-            m
-            for m in mentions
-            if m.column not in own
-            or not any(w.first <= m.first and m.last <= w.last and w.column != m.column for w in whole)
+            m for m in mentions if m.width > 1 or m.column not in own or columns.get(m.first, m.column) == m.column
         ]
         base = [m for m in mentions if not m.level and m.column in own and len(own & {m.column, *m.rivals}) > 1]
         # `SBP ... from pre to 3 mo`: of the columns that `pre` may be it is the one of this measure.
@@ -384,7 +382,7 @@ def of_one_measure(mentions: list[ColumnMention], structure: Structure) -> list[
         if not base or not told:
             continue
         places = {(m.first, m.last) for m in told}
-        nearest = {m: min(told, key=lambda t: abs(t.first - m.first)).column for m in base}
+        nearest = {m: min((abs(t.first - m.first), t.column) for t in told)[1] for m in base}
         mentions = [
             m._replace(column=nearest[m], rivals=())
             if m in nearest

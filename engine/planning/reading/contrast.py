@@ -194,9 +194,9 @@ def _proposed_event(reading: Reading, column: ColumnProfile) -> tuple[str, list[
     `Can it separate A from B` says the same the other way round.
     """
     levels = list(column.levels)
-    apart = next((c.levels for c in reading.contrasts if c.column == column.name and c.explicit), ())
-    if {*apart[:2]} == {*levels}:
-        return apart[0], []
+    apart = [c.levels for c in reading.contrasts if c.column == column.name and c.explicit]
+    if apart and {*apart[0][:2]} == {*levels}:
+        return apart[0][0], []
     common = sorted(levels, key=lambda level: -column.levels[level])[:2]
     proposed = (two_states(common) or column.order or sorted(levels))[-1]
     return proposed, [_happened(column, proposed, blocking=True)]
@@ -234,7 +234,9 @@ def _in_requests(reading: Reading, column: str, named: Sequence[str]) -> str:
     asked = {
         m.level
         for m in reading.mentions
-        if m.column == column and any(r.first <= m.first <= r.last for r in reading.requests)
+        if m.column == column
+        and any(r.first <= m.first <= r.last for r in reading.requests)
+        and reading.words[m.first].number is None  # a code alone is noted
     } & {*named}
     return next(iter(asked)) if len(asked) == 1 else ""
 

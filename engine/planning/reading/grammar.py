@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import ColumnMention
@@ -193,7 +194,7 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
     for pattern, roles in _COMPILED:
         for match in pattern.finditer(text):
             named = {key: {mention.column for mention in coded.inside(match[key])} for key in roles}
-            if len(roles) > 1 and set.intersection(*named.values()):
+            if any(one & other for one, other in combinations(named.values(), 2)):
                 continue  # `which breeds differ from breed 1`
             for key, part in roles.items():
                 for column in named[key]:

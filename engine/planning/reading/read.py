@@ -267,6 +267,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     differs = different_in(question, words, mentions, reading.parts, by_name)
     more = more_in(question, words, mentions) | differs
     kept = [r._replace(sure=r.sure or bool(differs - {r.column})) for r in kept]  # `different in KO in males`
+    kept = [r for r in kept if r.sure or not _contradicted(r, kept)]
     among = (
         {r.column for r in kept if among_whom(r, coded, reading.parts)} - more - {c.column for c in reading.contrasts}
     )
@@ -347,6 +348,13 @@ def reread(reading: Reading, mentions: Iterable[ColumnMention], data: Data) -> R
     own = interpret(reading.question, reading.words, sorted(mentions, key=lambda m: m.first), data)
     own.coding, own.explained, own.chosen = reading.coding, reading.explained, reading.chosen
     return own
+
+
+def _contradicted(item: Restriction, others: Sequence[Restriction]) -> bool:
+    """Say whether another level of the column would be kept as well: `seeds with hay extract or with straw extract` are both."""
+    return item.op == "in" and any(
+        other.op == "in" and other.column == item.column and not {*other.values} & {*item.values} for other in others
+    )
 
 
 _PUT_OUT = re.compile(r"\b(?:leave|leaving|keep|take)\b[^.,;:?!]*?\bout\b", re.IGNORECASE)

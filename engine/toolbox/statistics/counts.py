@@ -382,8 +382,7 @@ def count_findings(rows, factors, chosen, name, what, told, asked):
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "rate_ratios_match"),
     keywords=("Poisson regression", "negative binomial", "count data", "number of", "rate ratio", "incidence rate",
               "incidence rate ratio", "events per", "overdispersion", "exposure", "offset", "abundance", "how many",
-              "colonies", "parasite load", "person-years", "glm poisson", "zero inflation", "relapses",
-              "adjusted for"),
+              "colonies", "parasite load", "person-years", "glm poisson", "zero inflation", "relapses"),
     citations=(
         Citation(title="Generalized linear models", authors="Nelder JA, Wedderburn RWM", year=1972,
                  doi="10.2307/2344614"),

@@ -256,8 +256,7 @@ def logistic_figure(rows, event, probability, outcome, level):
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
     keywords=("logistic regression", "odds ratio", "binary outcome", "risk factor", "predict disease", "case control",
-              "probability of", "classification", "ROC", "AUC", "responder", "yes or no", "mortality", "glm binomial",
-              "adjusted for"),
+              "probability of", "classification", "ROC", "AUC", "responder", "yes or no", "mortality", "glm binomial"),
     citations=(
         Citation(title="Bias reduction of maximum likelihood estimates", authors="Firth D", year=1993,
                  doi="10.1093/biomet/80.1.27"),

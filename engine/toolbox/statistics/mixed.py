@@ -406,8 +406,7 @@ def numbered_anew(table, labels, fixed, subject):
     keywords=("mixed model", "mixed effects", "random effects", "random intercept", "random slope", "lmer", "glmer",
               "longitudinal", "repeated measures with covariates", "clustered data", "nested", "hierarchical",
               "multilevel", "litter", "pseudoreplication", "GEE", "generalised estimating equations", "ICC",
-              "intraclass correlation", "within subject", "growth curve", "over time between groups",
-              "adjusted for"),
+              "intraclass correlation", "within subject", "growth curve", "over time between groups"),
     citations=(
         Citation(title="Random-effects models for longitudinal data", authors="Laird NM, Ware JH", year=1982,
                  doi="10.2307/2529876"),

@@ -166,8 +166,7 @@ def hazard_ratios_consistent(step: StepOutputs) -> Iterator[Issue]:
         "recurrent events",
         "Andersen-Gill",
         "landmark analysis",
-        "immortal time",
-              "adjusted for"),
+        "immortal time"),
     citations=(
         Citation(
             title="Regression models and life-tables",
