@@ -304,7 +304,8 @@ class Assignment:
     def _ruled_out(self, param: ParamSpec, name: str) -> bool:
         """Say whether what is said of a column keeps it from a part that it would fit."""
         reading, column = self.reading, self.sheet.column(name)
-        if any(name in names if mark != param.name else name not in names for mark, names in self.marked.items()):
+        marked = any(name in names if mark != param.name else name not in names for mark, names in self.marked.items())
+        if marked or self._is_of_an_arm(param, name):
             return True
         if column and param.role in _EXPLAINS and (
             name in reading.nested | reading.counted_for or (numbers_things(column) and not reading.is_a(name, "adjust", "by"))
@@ -315,11 +316,7 @@ class Assignment:
             # Where none is named all predict: one vague word leaves out no other, several make a list.
             return reading.strength(name) < SURE and sum(reading.strength(n) < SURE for n in self.free) == 1
         subjects = {item.subject for item in self.sheet.structure.repeated}
-        if (
-            (param.role == "predictors" and self._is_of_a_cause(name))
-            or self._runs_along(param, name)
-            or self._is_of_an_arm(param, name)
-        ):
+        if (param.role == "predictors" and self._is_of_a_cause(name)) or self._runs_along(param, name):
             return True  # coverslips of one genotype each cannot stand beside it
         many = column is not None and column.distinct > FEW
         if param.role == "group" and name in subjects and (many or self._is_unit(name) or self._keeps_together()):

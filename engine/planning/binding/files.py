@@ -62,7 +62,9 @@ def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data,
     if reading.every and analysis.data and not many:
         share *= NOT_ALL
     counted = [
-        c for name in (bound.of_role("outcome") if bound else ()) if (c := data.column(name)) and c.scale == "count"
+        c
+        for name in (bound.of_role("outcome", "measure", "response", "y") if bound else ())
+        if (c := data.column(name)) and c.scale == "count"
     ]
     if (
         bound is not None and bound.spec.name in named and not counted

@@ -251,7 +251,7 @@ def _ends(
     words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[ColumnMention], text: str
 ) -> list[ColumnMention]:
     """Return `at the highest dose` and `on the last day` as the level at that end of a column of doses or times."""
-    found = _at_last(words, by_name, named)
+    found: list[ColumnMention] = []
     for mention in (m for m in named if not m.level and m.first and m.first == m.last):
         column, said = by_name.get(mention.column), words[mention.first - 1]
         if column is not None and (level := _of_two(column, said)):
@@ -270,11 +270,12 @@ def _ends(
     return found
 
 
-def _at_last(
-    words: Sequence[Token], by_name: dict[str, ColumnProfile], named: Sequence[ColumnMention]
+def at_last(
+    words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention]
 ) -> list[ColumnMention]:
     """Return the final of `final weight` as the last of the times at which it was measured, where most were still measured then."""
-    times = [c for c in by_name.values() if c.role("time") >= LIKELY and len(c.levels) > 2]
+    by_name = {column.name: column for column in columns}
+    times = [c for c in columns if c.role("time") >= LIKELY and len(c.levels) > 2]
     order = sorted((number, level) for c in times for level in c.levels if (number := as_number(level)) is not None)
     if len(times) != 1 or len(order) < len(times[0].levels):
         return []

@@ -29,7 +29,7 @@ from engine.planning.naming.hints import (
 )
 from engine.planning.naming.levels import beginnings, classes_meant, level_mentions
 from engine.planning.naming.mention import SURE, SURE_NAME, ColumnMention
-from engine.planning.naming.numbered import numbered_mentions
+from engine.planning.naming.numbered import at_last, numbered_mentions
 from engine.planning.naming.overlaps import at_its_own_time, beside_own, cover, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.coded import Coded
@@ -423,7 +423,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         named = column_mentions(words, sheet.columns, question)
         named += [*wide_mentions(words, sheet.structure), *generic_mentions(words, sheet), *groups_meant(words, sheet)]
         every = [*named, *level_mentions(words, sheet.columns, question)]
-        classes += classes_meant(words, sheet.columns, named)
+        classes += classes_meant(words, sheet.columns, named) + at_last(words, sheet.columns, named)
         every += beginnings(words, sheet.columns, question)
         every += numbered_mentions(words, sheet.columns, named, question)
         every += codes_explained(words, sheet.columns, named, question)
@@ -457,7 +457,10 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
     unique: dict[tuple[int, int, str, str], ColumnMention] = {}
     for mention in strongest:
         unique.setdefault((mention.first, mention.last, mention.column, mention.level), mention)
-    return cover([*of_neighbours(beside_own(list(unique.values())), words), *classes])
+    rest = of_neighbours(beside_own(list(unique.values())), words)
+    begun = {c.last for c in classes if c.level and c.first == c.last}  # the final of `final weight` is a time
+    rest = [m._replace(first=m.first + 1) if m.first in begun and m.width > 1 else m for m in rest]
+    return cover([*classes, *(m for m in rest if not any(c.first <= m.first and m.last <= c.last for c in classes))])
 
 
 def _known_features(data: Data) -> frozenset[str]:
