@@ -158,3 +158,28 @@ def test_each_difference_between_two_versions_is_one_sentence():
 
 def test_equal_versions_differ_in_nothing():
     assert changes_between(a_plan(), a_plan()) == []
+
+
+def a_model(**params):
+    node = TaskNode(
+        id="n1",
+        name="Cox",
+        tool="cox_regression",
+        params={"time": "days", "event": "died", "covariates": ["stage", "age"], **params},
+    )
+    return TaskDag(question="q", nodes=[node])
+
+
+@pytest.mark.parametrize(
+    ("change", "references", "control"),
+    [
+        ({"n1.references": '["stage=III"]'}, ["stage=III"], ""),  # what was changed last holds
+        ({"n1.control": "III"}, [], "III"),
+        ({"n1.covariates": '["age"]'}, [], ""),  # what is not in the model is compared with nothing
+        ({"n1.penalizer": "0.1"}, ["stage=I"], "I"),
+    ],
+)
+def test_a_base_that_is_said_in_two_ways_is_changed_in_both(change, references, control):
+    plan = a_model(references=["stage=I"], control="I")
+    (changed,) = set_params(plan, change, REGISTRY).nodes
+    assert (changed.params["references"], changed.params["control"]) == (references, control)

@@ -163,8 +163,8 @@ def test_the_only_count_below_the_only_other_one_is_its_part(planner, files):
     )
     assert tool == "proportion_test"
     assert (params["events"], params["total"], params["group"]) == (
-        "up",
-        "laid",
+        "hatched",
+        "eggs",
         "strain",
     )
 

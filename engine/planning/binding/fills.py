@@ -18,6 +18,7 @@ from engine.planning.naming.mention import LIKELY, ColumnMention
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.as_tools import conversion
 from engine.planning.tables.sheets import is_group
+from engine.text.codes import told_beside
 from engine.text.names import name_parts
 from engine.text.times import time_unit
 
@@ -32,6 +33,7 @@ def fill(bound: Bound, reading: Reading) -> None:
     _per(bound, reading)
     references_said(bound, reading)
     _effort(bound, reading)
+    _no_event(bound)
     _adjusted(bound, reading)
     _random_slope(bound, reading)
     _panel(bound)
@@ -314,6 +316,23 @@ def _effort(bound: Bound, reading: Reading) -> None:
         bound.params[exposure.name] = effort[0]
         bound.params[predictors.name] = [name for name in names if name != effort[0]]
         bound.reasons.append(f"The counts are taken per {effort[0]!r}, in proportion to it.")
+
+
+_NO_EVENT = re.compile(
+    r"\b(?:alive|living|censored|event.?free|no event|still|end of (?:study|follow.?up)|lebt|lebend|zensiert|vivant|viv[oa])\b",
+    re.IGNORECASE,
+)
+
+
+def _no_event(bound: Bound) -> None:
+    """Say which code means that nothing has happened so far, where a legend tells it of just one: `2 = alive`."""
+    param = next((p for p in bound.spec.params if p.role == "no_event" and not bound.params.get(p.name)), None)
+    for name in bound.of_role("event") if param is not None else ():
+        column = bound.sheet.column(name) if bound.sheet is not None else None
+        told = told_beside(column) if column is not None else {}
+        free = [level for level, said in told.items() if _NO_EVENT.search(said)]
+        if param is not None and len(free) == 1:
+            bound.params[param.name] = free[0]
 
 
 def _adjusted(bound: Bound, reading: Reading) -> None:

@@ -297,7 +297,7 @@ def _goes_on(reading: Reading, at: int, levels: set[int]) -> bool:
 
 
 def _topic(reading: Reading, called: set[str]) -> set[int]:
-    """Return the words behind one that a file is called by: the cancer of `this lung cancer` where the file is lung.csv."""
+    """Return the words behind one that a file is called by: the mites of `these bee mites` where the file is bee.csv."""
     return {
         at
         for at in range(1, len(reading.words))

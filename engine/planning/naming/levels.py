@@ -64,7 +64,7 @@ _OF_CLASSES = frozenset("class classes cat category categories group grp level s
 
 
 def is_class_of(column: ColumnProfile, number: str) -> bool:
-    """Say whether a column is called as the classes of a measurement: bw_class of birth_weight_g, bmi_cat of BMI."""
+    """Say whether a column is called as the classes of a measurement: cs_class of condition_score, bmi_cat of BMI."""
     parts, own = name_parts(number), [part for part in name_parts(column.name) if part not in _OF_CLASSES]
     initials = any("".join(part[0] for part in parts[:end]) == "".join(own) for end in (2, 3))
     return bool(own) and len(own) < len(name_parts(column.name)) and (initials or {*own} <= {*parts})
@@ -73,7 +73,7 @@ def is_class_of(column: ColumnProfile, number: str) -> bool:
 def classes_meant(
     words: Sequence[Token], columns: Sequence[ColumnProfile], named: Sequence[ColumnMention]
 ) -> list[ColumnMention]:
-    """Return a class of a measurement where it stands before its name: the low of bw_class in `low birth weight`."""
+    """Return a class of a measurement where it stands before its name: the poor of cs_class in `poor condition score`."""
     numbers = {c.name for c in columns if c.scale in ("number", "count")}
     found: list[ColumnMention] = []
     for mention in named:

@@ -128,3 +128,25 @@ def test_random_slopes_are_set_where_they_are_asked_for(growing, question, slope
     plan = the_planner().plan(question, growing).plan
     (node,) = [node for node in plan.nodes if node.tool == "mixed_model"]
     assert node.params.get("random_slope") == slope
+
+
+def test_a_level_alone_says_the_same_as_with_its_column(tmp_path):
+    params = {"outcome": "milk", "predictors": ["breed", "grazed"]}
+    (tmp_path / "a").mkdir()
+    alone = coefficients(linear_regression, {**params, "control": "salers"}, tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    named = coefficients(linear_regression, {**params, "references": ["breed=salers"]}, tmp_path / "b")
+    assert "breed[jersey vs salers]" in alone.index
+    pd.testing.assert_frame_equal(alone, named)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"control": "zebu"}, "0 columns of the model have a level 'zebu'"),
+        ({"control": "salers", "references": ["breed=angus"]}, "by `references` and with 'salers' by `control`"),
+    ],
+)
+def test_a_level_that_no_group_has_or_that_contradicts_is_refused(told, message):
+    with pytest.raises(ValueError, match=message):
+        linear_regression(COWS, outcome="milk", predictors=["breed"], **told)

@@ -296,7 +296,7 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
                               kind="column", of="survival"),
         "cause_value": param("The kind of end of most interest in that column", kind="level", of="cause_column",
                              role="event"),
-        "censored": param("The level that means no event so far; empty to recognise it"),
+        "censored": param("The level that means no event so far; empty to recognise it", role="no_event"),
         "covariates": param("Columns whose hazard ratios are estimated together with the group's",
                             kind="columns", of="survival", role="held"),
         "categorical": param("Covariates written as numbers that are categories (stage, centre)", kind="columns",
