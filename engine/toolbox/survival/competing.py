@@ -20,9 +20,11 @@ from engine.toolbox.survival.partial_likelihood import fit_cox
 from engine.toolbox.survival.states import end_name, state_rows
 from engine.toolbox.survival.subdistribution import subdistribution_of_causes
 from engine.toolbox.tables.columns import (
+    called_level,
     finding_values,
     format_number,
     format_p,
+    in_a_row,
     left_open,
     new_axes,
     palette,
@@ -253,6 +255,32 @@ def draw_incidences(curves, causes, groups, group, unit, moment):
     return figure
 
 
+def told_incidences(table, cause, name, group, when):
+    """Return the findings on how many came to one end by a time: of few groups in one sentence, of many one each."""
+
+    def size(record):
+        limits = f"{100 * record['lower_95']:.1f} to {100 * record['upper_95']:.1f} %"
+        seen = f"n = {record['n']}, {record['events']} of them in all, {record['at_risk']} still at risk then"
+        return f"(95 % interval {limits}; {seen})"
+
+    def interval(record):
+        return record["incidence"], record["lower_95"], record["upper_95"]
+
+    records = table[table["cause"] == cause].to_dict("records")
+    if 1 < len(records) <= 4:
+        parts = [f"{100 * r['incidence']:.1f} % with {called_level(r['group'], group)} {size(r)}" for r in records]
+        numbers = finding_values(**{f"incidence {r['group']}": interval(r) for r in records})
+        return [{"text": f"The probability of {name} by {when} is {in_a_row(parts)}.", "values": numbers,
+                 "output": "incidence"}]  # fmt: skip
+    return [
+        {"text": f"The probability of {name} by {when} is {100 * r['incidence']:.1f} %"
+                 f"{f' in {group} = ' + r['group'] if group else ''} {size(r)}.",
+         "values": finding_values(incidence=interval(r), n=r["n"], events=r["events"]),
+         "output": "incidence", "row": table_row(table, cause=r["cause"], group=r["group"])}
+        for r in records
+    ]  # fmt: skip
+
+
 @tool(
     name="competing_risks",
     title="Cumulative incidence with competing risks",
@@ -404,18 +432,8 @@ def competing_risks(
     warnings += notes + more
     when = f"{moment:g} {unit}".strip() if unit else f"time {moment:g}"
     findings = []
-    for record in table.head(4 * len(groups)).to_dict("records"):
-        name = end_name(record["cause"], where)
-        who = f" in {group} = {record['group']}" if group else ""
-        findings.append(
-            {"text": f"The probability of {name} by {when} is {100 * record['incidence']:.1f} %{who} (95 % "
-                     f"interval {100 * record['lower_95']:.1f} to {100 * record['upper_95']:.1f} %; n = {record['n']}, "
-                     f"{record['events']} of them in all, {record['at_risk']} still at risk then).",
-             "values": finding_values(incidence=(record["incidence"], record["lower_95"], record["upper_95"]),
-                                      n=record["n"], events=record["events"]),
-             "output": "incidence",
-             "row": table_row(table, cause=record["cause"], group=record["group"])}
-        )  # fmt: skip
+    for cause in causes[:4]:
+        findings += told_incidences(table, cause, end_name(cause, where), group, when)
     if tests is not None:
         told = []
         for record in tests.to_dict("records"):
@@ -423,7 +441,9 @@ def competing_risks(
             judged = record["p_value"] if record["cause"] == asked else record["p_adj"]
             verdict = "differs" if judged < alpha else "is not shown to differ"
             shares = ", ".join(
-                f"{100 * row['incidence']:.1f} % in {row['group']}" for row in rows if row["cause"] == record["cause"]
+                f"{100 * row['incidence']:.1f} % with {called_level(row['group'], group)}"
+                for row in rows
+                if row["cause"] == record["cause"]
             )
             size = share_ratio(subdistribution, record["cause"], group, judged < alpha) if len(groups) == 2 else ""
             told.append(
