@@ -10,6 +10,7 @@ import profile_files as make
 import pytest
 
 from engine.data.catalogue import read_data
+from engine.data.kinds.table import read_table
 from engine.data.profiler import profile_file
 from engine.domain.datatypes import DataType
 from engine.domain.profile import Profile
@@ -160,6 +161,24 @@ def test_batches_are_no_pairs(tmp_path: Path) -> None:
 def test_word_none_read_as_missing_is_said(tmp_path: Path) -> None:
     frame = make.sheet().assign(condition=["None"] * 3 + ["drug"] * 3)
     assert any("3 cells of 'condition' hold the word 'None'" in w for w in profiled(tmp_path / "s.csv", frame).warnings)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx"])
+def test_none_among_words_is_a_level_and_among_numbers_no_value(tmp_path: Path, ending: str) -> None:
+    frame = pd.DataFrame({"relief": ["None", "some", "full"] * 8, "score": ["None", "3", "4"] * 8, "cow": range(24)})
+    path = tmp_path / f"relief{ending}"
+    frame.to_csv(path, index=False) if ending == ".csv" else frame.to_excel(path, index=False)
+    profile = profile_file(path)
+    column, score = profile.column("relief"), profile.column("score")
+    assert column is not None
+    assert score is not None
+    assert (column.levels, column.missing) == ({"none": 8, "some": 8, "full": 8}, 0)
+    assert score.missing == 8
+    read = read_table(path, **profile.types[0].read)
+    assert read["relief"].value_counts().to_dict() == {"none": 8, "some": 8, "full": 8}
+    again = tmp_path / "again.csv"
+    read.to_csv(again, index=False)  # as one step hands it to the next
+    assert pd.read_csv(again)["relief"].isna().sum() == 0
 
 
 def test_levels_spelled_twice_are_reported(tmp_path: Path) -> None:

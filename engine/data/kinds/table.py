@@ -19,7 +19,7 @@ from engine.domain.profile import TypeGuess
 def read_table(
     path, sep=",", encoding="utf-8", decimal=".", index_col=None, sheet=None, drop=(), comment=None,
     skip=0, names=None, na=(), thousands=None, row_names=None, quoted=True, leave_out=(), numbers=None, fill_down=False,
-    same=None, beside=(), limits=(), beyond=None, once=False, zeros=(), plate=None,
+    same=None, beside=(), limits=(), beyond=None, once=False, zeros=(), plate=None, none=(),
 ):  # fmt: skip
     """Read a delimited, Excel or JSON-records file, gzipped or not, into a DataFrame.
 
@@ -33,7 +33,8 @@ def read_table(
     missing among numbers, a column `NAME as written` holds those of the column NAME; of the columns `beyond`, cells
     below a limit are read as `half` of it or as the `limit`, and cells above one as the limit; with `once`, rows that
     repeat an earlier one in every column are left out; an empty cell of the columns `zeros` is 0; a `plate` that
-    stands as a grid becomes one row a well, with what its layout says (see `unfolded`).
+    stands as a grid becomes one row a well, with what its layout says (see `unfolded`); in the columns `none` the word
+    None is a level, written `none`, which pandas would take for an empty cell.
     """
     import pandas as pd
 
@@ -66,6 +67,12 @@ def read_table(
         frame, of_limits = with_cells_beyond(frame, as_written, beyond or {}, numbers or {}, decimal)
     written = [str(column) for column in frame.columns]
     frame.columns = [name.strip() for name in written]
+    if none:
+        reader = pd.read_excel if magic == b"PK\x03\x04" else pd.read_csv
+        words = reader(path, dtype=str, keep_default_na=False, **how)
+        for place, column in enumerate(frame.columns):
+            if column in none:
+                frame[column] = frame[column].astype(object).mask((words.iloc[:, place] == "None").to_numpy(), "none")
     if plate:
         frame = unfolded(frame, path, plate)
     if beside:  # before marks of missing values are looked for, which stand in these sheets, too

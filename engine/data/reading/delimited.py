@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 from engine.data.columns.cells import (
     MISSING_MARKS,
     fill_blocks,
+    is_level_none,
+    none_kept,
     parse,
     tidy,
     totals_below,
@@ -415,7 +417,15 @@ def _load(
     if "None" in text.text:
         raw = pd.read_csv(io.StringIO(text.text), **{**options, "dtype": str, "keep_default_na": False})
         words = {str(c).strip(): int((raw[c] == "None").sum()) for c in raw.columns[:300]}
-        details["none_words"] = {column: count for column, count in words.items() if count}
+        words = {column: count for column, count in words.items() if count}
+        places = {str(c).strip(): place for place, c in enumerate(frame.columns)}
+        kept = [name for name in words if name in places and is_level_none(frame.iloc[:, places[name]])]
+        for name in kept:
+            column, said = frame.columns[places[name]], raw.iloc[:, places[name]] == "None"
+            frame[column] = frame[column].mask(said.to_numpy(), "none")
+        read |= {"none": kept} if kept else {}
+        warnings += none_kept(path.name, {name: words.pop(name) for name in kept})
+        details["none_words"] = words
     names = {"\t": "tsv", ",": "csv", ";": "csv (semicolon)", "|": "csv (pipe)", _SPACES: "text (spaces)"}
     return TableSource(
         frame=frame, read=read, rows=total, headers=headers, warnings=warnings, headerless=headerless, details=details,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from engine.data.columns.cells import fill_blocks, totals_below, totals_warning, units_row
+from engine.data.columns.cells import fill_blocks, is_level_none, none_kept, totals_below, totals_warning, units_row
 from engine.data.columns.column import whole_again
 from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, explains
 from engine.data.columns.plates import unfolded, wells_said
@@ -151,6 +151,26 @@ def _beside(book: _Book, sheet: _Sheet) -> list[dict[str, Any]]:
     ]
 
 
+def _none_levels(book: _Book, title: str, frame: Frame, skip: list[int], limit: int) -> dict[str, int]:
+    """Put the word None back into columns in which it is a group, and return how many cells of each hold it."""
+    names = frame.columns.tolist()
+    gaps = [at for at, name in enumerate(names) if names.count(name) == 1 and frame.iloc[:, at].isna().any()]
+    able = [at for at in gaps if is_level_none(frame.iloc[:, at])]
+    if not able:
+        return {}
+    import pandas as pd
+
+    words = pd.read_excel(book.path, sheet_name=title, skiprows=skip, nrows=limit, dtype=str, keep_default_na=False)
+    found: dict[str, int] = {}
+    for place in able if len(words) == len(frame) else ():
+        said = (words.iloc[:, place] == "None").to_numpy()
+        if said.any():
+            name = str(frame.columns[place])
+            frame[name] = frame[name].mask(said, "none")
+            found[name] = int(said.sum())
+    return found
+
+
 def _source(book: _Book, sheet: _Sheet) -> TableSource:
     import pandas as pd
 
@@ -167,9 +187,12 @@ def _source(book: _Book, sheet: _Sheet) -> TableSource:
         )
     headers = [str(name).strip() for name in frame.columns]
     frame.columns = headers
+    none = {} if plate else _none_levels(book, title, frame, [*range(start), *out], limit)
+    notes += none_kept(path.name, none)
     frame = whole_again(frame[~frame.isna().all(axis=1)].reset_index(drop=True).infer_objects())
     read: dict[str, Any] = {"sheet": title} | ({"skip": start} if start else {})
     read |= ({"leave_out": out} if out else {}) | ({"plate": plate} if plate else {})
+    read |= {"none": [*none]} if none else {}
     if beside:
         read["beside"] = beside
         frame = with_sheets_beside(frame, path, beside)

@@ -14,6 +14,7 @@ from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.reading import Contrast, Part
+from engine.text.numbers import as_number
 
 _ITEM = r"(?:(?:the|their|its|his|her|each|every|both|mean|average|median|initial|a|an|of|on|in|for|by)\s+){0,3}<[cl]\d+>(?:\s*\([^)]*\))?"
 _LIST = rf"{_ITEM}(?:\s*(?:,\s*and|,|and|or|&|\+|plus|as well as|/|\*|x)\s*{_ITEM})*"
@@ -286,12 +287,28 @@ def _in_order(column: ColumnProfile, ends: Sequence[str]) -> list[str]:
     return sorted(own, key=lambda level: int(re.findall(r"\d+$", level)[0]))
 
 
+_IN_BRACKETS = re.compile(r"\([^()]*\)")
+
+
+def _by_number(column: ColumnProfile) -> list[str]:
+    """Return the levels of a column in the order of their numbers, [] where one is none."""
+    numbers = {level: as_number(level) for level in column.levels}
+    return [] if None in numbers.values() else sorted(numbers, key=lambda level: numbers[level] or 0.0)
+
+
 def ranges(coded: Coded, columns: dict[str, ColumnProfile]) -> dict[str, list[str]]:
     """Return column -> the levels of a range whose ends are named: `stages I to IV`, not `from stage I to IV` (a change)."""
     found: dict[str, list[str]] = {}
     for match in _FROM_TO.finditer(coded.text):
         ends = coded.inside(match["a"] + match["b"])
-        order = _in_order(columns[ends[0].column], [m.level for m in ends]) if ends[0].column in columns else []
+        named = [m.level for m in ends]
+        order = _in_order(columns[ends[0].column], named) if ends[0].column in columns else []
+        if (
+            not order
+            and ends[0].column in columns
+            and _IN_BRACKETS.fullmatch(coded.text, match.start() - 1, match.end() + 1)
+        ):
+            order = _by_number(columns[ends[0].column])  # `visit (1 to 4)` says which there are
         if not match["change"] and ends[0].column == ends[1].column and {m.level for m in ends} <= {*order}:
             low, high = sorted(order.index(m.level) for m in ends)
             found[ends[0].column] = order[low : high + 1]
