@@ -95,9 +95,10 @@ def _with_its_bases(old: TaskNode, new: TaskNode, spec: ToolSpec) -> TaskNode:
     columns = {name for p in spec.params if p.kind == "columns" for name in texts_of(new.params.get(p.name))}
     told = [text for text in texts_of(new.params.get(several)) if text.partition("=")[0] in columns]
     base, levels = str(new.params.get(alone) or ""), {text.partition("=")[2] for text in told}
+    before = {text.partition("=")[2] for text in texts_of(old.params.get(several))}
     if base != str(old.params.get(alone) or ""):  # it is said anew: what it was before is no longer said
         told = [text for text in told if base in levels or text.partition("=")[2] != old.params.get(alone)]
-    elif base not in levels:
+    elif base in before and base not in levels:
         base = ""
     said = {name: value for name, value in ((several, told), (alone, base)) if value or name in new.params}
     return new if all(new.params.get(name) == value for name, value in said.items()) else new.model_copy(

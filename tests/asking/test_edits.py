@@ -183,3 +183,9 @@ def test_a_base_that_is_said_in_two_ways_is_changed_in_both(change, references, 
     plan = a_model(references=["stage=I"], control="I")
     (changed,) = set_params(plan, change, REGISTRY).nodes
     assert (changed.params["references"], changed.params["control"]) == (references, control)
+
+
+def test_a_base_that_was_set_by_hand_outlives_the_next_change():
+    plan = set_params(a_model(), {"n1.control": "III"}, REGISTRY)
+    (changed,) = set_params(plan, {"n1.penalizer": "0.1"}, REGISTRY).nodes
+    assert changed.params["control"] == "III"

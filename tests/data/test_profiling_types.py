@@ -181,6 +181,13 @@ def test_none_among_words_is_a_level_and_among_numbers_no_value(tmp_path: Path, 
     assert pd.read_csv(again)["relief"].isna().sum() == 0
 
 
+def test_none_beside_yes_and_no_is_no_level(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"died": ["yes", "no", "None"] * 8, "cow": range(24)})
+    column = profiled(tmp_path / "cows.csv", frame).column("died")
+    assert column is not None
+    assert (column.scale, column.missing) == ("binary", 8)
+
+
 def test_levels_spelled_twice_are_reported(tmp_path: Path) -> None:
     frame = make.sheet().assign(condition=["pre-treated", "pre treated", "pre treated", "mock", "mock", "mock"])
     profile = profiled(tmp_path / "s.csv", frame)

@@ -193,3 +193,40 @@ def test_both_of_two_levels_named_in_passing_are_kept(files):
 def test_pain_by_codes_is_no_pair_with_the_codes(planner, files):
     tool, _ = last(planner, "hoof_pain, silage (feed=2) vs hay (feed=1)", files["goats"])
     assert tool != "compare_columns_paired"
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("feed 1 = hay group, 2 = straw group. Does milk_kg differ by group?", set()),  # of both, so of none
+        ("milk_kg per feed: 2 goats each. Does milk_kg of the goats differ?", set()),
+        ("feed is 1 hay, 2 straw. Is milk_kg lower with the straw?", {("straw", "2")}),
+    ],
+)
+def test_words_that_two_codes_share_or_that_only_count_name_neither(files, question, named):
+    reading = read(question, Data.of(profile_files([files["goats"]])))
+    asked = reading.question.rindex(".") if "." in question[:-1] else 0
+    levels = {
+        (reading.words[m.first].text, m.level)
+        for m in reading.mentions
+        if m.level and reading.words[m.first].start > asked
+    }
+    assert levels == named
+
+
+def test_what_is_taken_to_find_something_out_is_not_left_out(files):
+    reading = read("Take milk and find out whether it differs between feeds", Data.of(profile_files([files["goats"]])))
+    assert "milk_kg" in reading.columns()
+
+
+def test_a_count_beside_an_unrelated_number_is_no_part_of_it(tmp_path):
+    frame = pd.DataFrame({"mouse": range(N), "fits": DRAW.integers(0, 7, N), "length": DRAW.integers(60, 110, N)})
+    frame.to_csv(tmp_path / "mice.csv", index=False)
+    assert Data.of(profile_files([tmp_path / "mice.csv"])).sheets[0].structure.part_of == {}
+
+
+def test_codes_taken_together_that_leave_others_out_are_no_run(planner, tmp_path):
+    frame = pd.DataFrame({"ward": DRAW.integers(1, 8, 80), "stay_h": DRAW.normal(50, 9, 80).round(1)})
+    frame.to_csv(tmp_path / "wards.csv", index=False)
+    nodes, _ = steps(planner, "stay_h of ward 1, 3 and 7 versus the rest", tmp_path / "wards.csv")
+    assert not any("1 to 7" in str(params) for _, params in nodes)

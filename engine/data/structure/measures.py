@@ -210,12 +210,21 @@ def same_quantities(table: View, wide: list[WideMeasure]) -> list[tuple[str, str
     return found
 
 
+_JUDGED = re.compile(
+    r"\b(?:dx|diag\w*|grad\w*|rat(?:er|ing|ed)|read(?:er|ing)?s?|obs(?:erver)?|review\w*|path\w*|vets?|doc(?:tor)?s?|physician|nurse|"
+    r"radiol\w*|neurol\w*|cytol\w*|histol\w*|judg\w*|scorer|assess\w*|scor(?:e|ed|ing))\b",
+    re.IGNORECASE,
+)
+"""Words for what people judge, or for who does."""
+
+
 def _called_alike(raters: list[Col]) -> list[tuple[str, str]]:
     """Return pairs of columns of the same classes, three or more, whose names end in other words only: dx_a, dx_b."""
     bases: dict[str, list[Col]] = {}
     for col in raters:
         base, _, last = re.sub(r"[\W_]+", " ", col.name).strip().rpartition(" ")
-        if len(base) > 1 and last and col.size > 2:
+        judged = _JUDGED.search(base) and last.lower() not in ("mother", "father", "maternal", "paternal")
+        if len(base) > 1 and last and judged and col.size > 2:
             bases.setdefault(base.lower(), []).append(col)
     alike = [cols for cols in bases.values() if len(cols) == 2]
     return [(a.name, b.name) for a, b in alike if {*a.profile.levels} == {*b.profile.levels}]
@@ -339,7 +348,7 @@ def _is_n_of(total: Col, part: Col) -> bool:
 
 
 def _only_counts_of(whole: list[Col]) -> dict[str, str]:
-    """Return the count that is never above the only other one, and comes near it or near none: eaten of offered."""
+    """Return the count that is never above the only other one and goes up with it, from few of it to half or more."""
     import numpy as np
 
     if len(whole) != 2 or min(len(col.numbers) for col in whole) < _FEWEST:
@@ -350,8 +359,8 @@ def _only_counts_of(whole: list[Col]) -> dict[str, str]:
     if part.profile.scale != "count" or len(a) < _FEWEST or (a > b).any() or (b <= 0).any() or a.std() == 0:
         return {}
     shares = a / b
-    tied = b.std() == 0 or np.corrcoef(a, b)[0, 1] > 0.3
-    return {part.name: total.name} if tied and (shares.max() >= 0.9 or shares.min() <= 0.1) else {}
+    tied = (b.std() == 0 and b.max() >= _FEWEST) or (b.std() > 0 and np.corrcoef(a, b)[0, 1] > 0.5)
+    return {part.name: total.name} if tied and shares.max() >= 0.5 and shares.min() <= 0.3 else {}
 
 
 _FEWEST = 8

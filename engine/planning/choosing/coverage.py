@@ -225,7 +225,10 @@ def _in_other_words(reading: Reading) -> set[int]:
     return found
 
 
-_BRACKET = re.compile(r"\([^()]{1,60}\)")
+_BRACKET = re.compile(
+    r"\((?![^()]*(?:[<>≤≥]|\b(?:over|above|below|under|least|most|more|less)\b))[^()]{1,60}\)", re.IGNORECASE
+)
+"""A bracket without a cut: `severe anaemia (age > 60)` are two things."""
 
 
 _COUNTED = re.compile(

@@ -6,7 +6,7 @@ No column says so. A step makes one, and the plan is made with it as if the file
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -194,7 +194,9 @@ def _stretches(reading: Reading, sheet: Sheet, joined: re.Pattern[str]) -> list[
             continue
         last = found[-1][-1] if found else None
         between = reading.question[reading.words[last.last].end : reading.words[mention.first].start] if last else ""
-        if last is not None and last.column == mention.column and _SPAN.fullmatch(between):
+        numbers = last is not None and None not in (as_number(last.level), as_number(mention.level))
+        whole = last is not None and not _FROM.search(reading.question[: reading.words[last.first].start])
+        if last is not None and last.column == mention.column and numbers and whole and _SPAN.fullmatch(between):
             found[-1] += [*_between(sheet.column(mention.column), last, mention), mention]
         elif last is not None and last.column == mention.column and joined.fullmatch(between):
             found[-1].append(mention)
@@ -203,6 +205,8 @@ def _stretches(reading: Reading, sheet: Sheet, joined: re.Pattern[str]) -> list[
     return [_Stretch(part[0].column, tuple(part)) for part in found]
 
 
+_FROM = re.compile(r"\bfrom\s+(?:\w+\s+)?$", re.IGNORECASE)
+"""`from 1 to 3` is a change."""
 _SPAN = re.compile(r"\s*(?:-|–|to|through)\s*", re.IGNORECASE)
 
 
@@ -233,10 +237,13 @@ def _the_rest(reading: Reading, item: _Stretch) -> tuple[int, int] | None:
     return (at[-1], max([at[-1], *own])) if at else None  # `the other wards`
 
 
-def _called(group: _Stretch, known: Mapping[str, str]) -> str:
+def _called(group: _Stretch, known: Mapping[str, str], levels: Iterable[str]) -> str:
     """Return what levels are called together: `CR or PR`, `2000 to 2004`."""
     numbers = [as_number(level) for level in group.levels]
     run = len(numbers) > 2 and None not in numbers and numbers == sorted(numbers)  # type: ignore[type-var]
+    ends = (numbers[0] or 0.0, numbers[-1] or 0.0)
+    within = [number for level in levels if (number := as_number(level)) is not None and ends[0] <= number <= ends[1]]
+    run &= len(within) == len(numbers)  # 1, 3 and 7 leave others out
     if run and not known:
         return f"{group.levels[0]} to {group.levels[-1]}"
     return " or ".join(known.get(level, level) for level in group.levels)
@@ -249,7 +256,7 @@ def _seen(
     if column is None:
         return None
     known, pair = told_beside(column), len(groups) == 2
-    called = [_called(group, known) for group in groups]
+    called = [_called(group, known, column.levels) for group in groups]
     told = [" or ".join(in_words(level, known) for level in group.levels) for group in groups]
     rest = called[1] if pair else "neither" if happened and len(groups[0].levels) == 2 else "the rest"
     name = f"{column.name}: {called[0]} and {rest}" if pair else f"{column.name}: {called[0]}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import permutations
 
 from engine.domain.profile import ColumnProfile, Structure
 from engine.planning.naming.mention import SURE, ColumnMention
 from engine.text.numbers import as_number
+from engine.text.stems import stem
 from engine.text.stopwords import STOP
 from engine.text.tokens import Token, tokens
 
@@ -36,7 +38,9 @@ def codes_explained(
     by_name = {column.name: column for column in columns}
     found = _set_apart(words, columns, text)
     column = None
-    matches = sorted((m for form in (_MEANS, *_IN_BRACKETS) for m in form.finditer(text)), key=lambda m: m.start())
+    found_all = (m for form in (_MEANS, _IN_BRACKETS[0]) for m in form.finditer(text))
+    matches = sorted([*found_all, *_lists_of_codes(text)], key=lambda m: m.start())
+    more_than_one = Counter(stem for m in matches if m.re is _MEANS for stem in {*_stems(m["more"] or "")})
     codes = {float(match["code"]) for match in matches}
     able = [
         c for c in columns if 2 <= len(c.levels) <= 6 and len(codes) > 1 and codes <= {as_number(v) for v in c.levels}
@@ -51,8 +55,8 @@ def codes_explained(
         said = [at for at, token in enumerate(words) if token.start == match.start("said")]
         if column is None or level is None or not said or words[said[0]].text in STOP:
             continue
-        more = match["more"] if match.re is _MEANS and match["more"] else ""
-        meaning = {words[said[0]].stem, *(t.stem for t in tokens(more) if t.text not in STOP)}
+        more = _stems(match["more"] or "") if match.re is _MEANS else []
+        meaning = {words[said[0]].stem, *(stem for stem in more if more_than_one[stem] == 1)} - _ANY_GROUP
         told = [at for at, t in enumerate(words) if match.start() <= t.start < match.end()]
         found += [
             ColumnMention(column.name, level, at, at, 0.9)
@@ -60,6 +64,28 @@ def codes_explained(
             if t.stem in meaning and (at not in told or match.re is not _MEANS)
         ]
     return found + _letters_explained(words, columns, text)
+
+
+_ANY_GROUP = frozenset(
+    map(
+        stem, "group groups arm arms animals patients people subjects mice rats cases samples ones level levels".split()
+    )
+)
+
+
+def _stems(text: str) -> list[str]:
+    return [token.stem for token in tokens(text) if token.text not in STOP]
+
+
+def _lists_of_codes(text: str) -> list[re.Match[str]]:
+    """Return the codes with their words in brackets, or of a list of two or more: `is 1 hay, 2 silage, 3 straw`."""
+    runs: list[list[re.Match[str]]] = []
+    for match in _IN_BRACKETS[1].finditer(text):
+        if runs and runs[-1][-1].end() == match.start():
+            runs[-1].append(match)
+        else:
+            runs.append([match])
+    return [match for run in runs if len(run) > 1 or run[0][0].startswith("(") for match in run]
 
 
 def _set_apart(words: Sequence[Token], columns: Sequence[ColumnProfile], text: str) -> list[ColumnMention]:

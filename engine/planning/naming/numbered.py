@@ -95,7 +95,7 @@ def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list
     return found + _at_one_word(words, columns)
 
 
-_UNITS = {"d": "day", "w": "week", "wk": "week", "m": "month", "mo": "month", "h": "hour", "hr": "hour", "t": ""}
+_UNITS = {"d": "day", "w": "week", "wk": "week", "m": "month", "mo": "month", "h": "hour", "hr": "hour"}
 
 
 def _at_one_word(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
@@ -110,7 +110,7 @@ def _at_one_word(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> li
             continue
         having = {c.name: v for c in times for v in c.levels if as_number(v) == number.number}
         said = _UNITS[unit.text]
-        able = [(name, level) for name, level in having.items() if not said or not own[name] or said in own[name]]
+        able = [(name, level) for name, level in having.items() if not own[name] or said in own[name]]
         found += [ColumnMention(name, level, at, at + 1, 0.9) for name, level in able if len(able) == 1]
     return found
 

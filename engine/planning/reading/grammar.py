@@ -76,7 +76,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:with|without|on|taking|after|under)\s+{_X}(?:\s+(?!<)[\w'-]+){{0,3}}?\s+(?:more|less)\s+(?:often|frequently|likely)(?={_HAVING}<){_HAVING}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:tell\w*|distinguish\w*|separat\w*|seperat\w*|discriminat\w*|differentiat\w*){_GAP}{_Y}{_GAP}\b(?:from|and){_GAP}<l\d+>", {"y": "outcome"}),
     (rf"\b(?:do|did|does|will|can)\s+(?:an?\s+|the\s+)?(?:higher|lower|more|less|greater|older|longer|bigger|larger|smaller|heavier|high|low){_GAP}{_X}\s+(?:makes?|leads?|means?|gives?|causes?|goes?|go)\b", {"x": "cause"}),
-    (rf"{_A}\s+(?:was|were|is|are)\s+not\s+(?:all\s+|exactly\s+|quite\s+)?(?:the\s+)?(?:same|equal|alike|balanced)\b", {"a": "adjust"}),
+    (r"(?:^|[.;:?!]\s+|\b(?:but|and)\s+)(?P<a><c\d+>)\s+(?:was|were)\s+not\s+(?:all\s+|exactly\s+|quite\s+)?(?:the\s+)?(?:same|equal|alike|balanced)\b", {"a": "adjust"}),
     (rf"\b(?:do|did|does){_GAP}{_X}\s+(?:have|get|develop|show|suffer|need)\s+(?:from\s+)?(?:more|less|fewer)\s+(?:(?:often|cases of)\s+)?{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b{_CHANCE} (?:of|to|that){_GAP}{_Y}{_GAP}\b(?:for|in|with|among|between|by){_GAP}{_X}", {"x": "cause"}),
     (rf"\b{_CHANCE} (?:for|in|with|among|between|by){_GAP}{_X}(?:\s*<c\d+>)?{_GAP}\b(?:of|to){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),

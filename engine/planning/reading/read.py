@@ -357,7 +357,10 @@ def _contradicted(item: Restriction, others: Sequence[Restriction]) -> bool:
     )
 
 
-_PUT_OUT = re.compile(r"\b(?:leave|leaving|keep|take)\b[^.,;:?!]*?\bout\b", re.IGNORECASE)
+_PUT_OUT = re.compile(
+    r"\b(?:leave|leaving|keep|take)(?:\s+[^\s.,;:?!]+){1,5}?\s+(?<!find )(?<!work )(?<!figure )(?<!carry )(?<!turn )(?<!turns )(?<!check )out\b",
+    re.IGNORECASE,
+)
 _LEADS = re.compile(r"\W*(?:for|at|on|in|among)\b", re.IGNORECASE)
 
 
