@@ -73,30 +73,6 @@ _GROUPS = {"," : re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?$"), ".": re.compile(r"\d{
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2007": " "})
 
 
-NONE_LEVELS = 12
-"""A column of so few words has `None` as one of them."""
-
-
-_TWO_STATES = frozenset("true false yes no y n t f m male female ja nein oui non si s\u00ed w".split())
-
-
-def is_level_none(column: Any) -> bool:
-    """Say whether the word None is a group in a column of text: beside few other words, none of which is a number."""
-    words = {str(cell).strip() for cell in column.dropna().unique()} if column.dtype == object else set[str]()
-    if {word.lower() for word in words} <= _TWO_STATES:
-        return False  # of a yes or no it says that nothing is known
-    return 0 < len(words) <= NONE_LEVELS and all(re.search(r"[^\W\d_]", word) and len(word) <= 40 for word in words)
-
-
-def none_kept(name: str, none_words: dict[str, int]) -> list[str]:
-    """Say that the word `None` was taken for a group."""
-    return [
-        f"{name}: {plural(count, 'cell')} of {column!r} hold the word 'None', which is read as a level of its own "
-        "('none') beside the others; leave cells empty where nothing is known."
-        for column, count in none_words.items()
-    ]
-
-
 class Cell(NamedTuple):
     """A cell that holds a number, and what stands around it."""
 

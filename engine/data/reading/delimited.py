@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 from engine.data.columns.cells import (
     MISSING_MARKS,
     fill_blocks,
-    is_level_none,
-    none_kept,
     parse,
     tidy,
     totals_below,
@@ -31,6 +29,8 @@ from engine.data.columns.genes import identify, is_gene_header, looks_like_gene
 from engine.data.columns.legend import MOST_ROWS
 from engine.data.reading.textfile import Text
 from engine.data.source import MAX_CELLS, MAX_ROWS, TableSource, UnusableFile, plural
+from engine.data.structure.problems import none_kept
+from engine.data.structure.scales import is_level_none
 
 _SEPARATORS = ("\t", ",", ";", "|")
 _SPACES = r"\s+"

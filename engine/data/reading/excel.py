@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from engine.data.columns.cells import fill_blocks, is_level_none, none_kept, totals_below, totals_warning, units_row
+from engine.data.columns.cells import fill_blocks, totals_below, totals_warning, units_row
 from engine.data.columns.column import whole_again
 from engine.data.columns.legend import MOST_CELLS, MOST_ROWS, explains
 from engine.data.columns.plates import unfolded, wells_said
 from engine.data.columns.sheets import with_sheets_beside
 from engine.data.source import Frame, TableSource, UnusableFile, some
+from engine.data.structure.problems import none_kept
+from engine.data.structure.scales import is_level_none
 
 MAX_EXCEL_CELLS = 400_000
 """Workbooks are slow to read: about three seconds for this many cells."""

@@ -61,6 +61,15 @@ MOST_LOOKED_AT = 100_000
 _NAMES = ("binary", "category", "ordered", "code", "identifier", "date")
 
 
+def none_kept(name: str, none_words: dict[str, int]) -> list[str]:
+    """Say that the word `None` was taken for a group."""
+    return [
+        f"{name}: {plural(count, 'cell')} of {column!r} hold the word 'None', which is read as a level of its own "
+        "('none') beside the others; leave cells empty where nothing is known."
+        for column, count in none_words.items()
+    ]
+
+
 def none_problems(name: str, none_words: dict[str, int]) -> list[str]:
     """Say when the word `None`, which may be a group of untreated samples, was read as missing."""
     return [

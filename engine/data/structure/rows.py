@@ -514,6 +514,9 @@ def _occasions(levels: list[str]) -> bool:
     return all(pattern.match(letters.plain(level).strip()) for level in levels) and not numbered(levels)
 
 
+_OF_DOSES = frozenset("mgkg ugkg mgday mgl ugl ngl ugml ngml pm nm um mm mgml ppm ppb".split())
+
+
 def _doses(table: View, times: list[str]) -> list[str]:
     import numpy as np
 
@@ -525,28 +528,7 @@ def _doses(table: View, times: list[str]) -> list[str]:
         few = col.size <= max(FEW, 0.35 * table.rows) and col.size <= 30 and col.sizes.mean() >= 2
         stated = unit_of(col.name)
         unit = "" if stated == "mm" else re.sub(r"[^a-z]", "", letters.plain(stated))  # no mM
-        named = col.hint("dose") or (
-            few
-            and unit
-            in (
-                "mgkg",
-                "ugkg",
-                "mgday",
-                "mgl",
-                "ugl",
-                "ngl",
-                "ugml",
-                "ngml",
-                "pm",
-                "nm",
-                "um",
-                "mm",
-                "mgml",
-                "ppm",
-                "ppb",
-            )
-            and col.size <= FEW
-        )
+        named = col.hint("dose") or (few and unit in _OF_DOSES and col.size <= FEW)
         if named and few:
             found.append(col.name)
         elif (

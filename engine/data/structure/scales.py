@@ -197,6 +197,22 @@ def _numbered(levels: list[str], plain: dict[str, str], name: str) -> list[str]:
     return sorted(levels, key=keys.__getitem__) if clear else []
 
 
+_SEXES = frozenset("m f w male female".split())
+NONE_LEVELS = 12
+"""A column of at most so many other words has `None` as one of them."""
+
+
+def is_level_none(column: Any) -> bool:
+    """Say whether the word None is a group in a column of text: beside few words and no numbers.
+
+    Of a yes or no, or a sex, it says that nothing is known.
+    """
+    words = {str(cell).strip() for cell in column.dropna().unique()} if column.dtype == object else set[str]()
+    if {letters.plain(word) for word in words} <= _YES | _NO | _SEXES:
+        return False
+    return 0 < len(words) <= NONE_LEVELS and all(re.search(r"[^\W\d_]", word) and len(word) <= 40 for word in words)
+
+
 def two_states(levels: list[str]) -> list[str]:
     """Return two levels as [no, yes] where that is what they say, else nothing."""
     plain = [letters.plain(level).strip() for level in levels]

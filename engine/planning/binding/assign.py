@@ -77,18 +77,6 @@ CALLED = 0.4
 """What speaks for a column that is called as such columns conventionally are."""
 _TO = re.compile(r"to|through|thru|till|until|up to|-|–|—|\.{2,3}|…|:", re.IGNORECASE)
 _NUMBERED = re.compile(r"(.*?)(\d+)")
-EVERY_MEASURE = re.compile(
-    r"\b(?:every|each|all|any|which)\s+(?:(?:of\s+)?(?:the|these|those)\s+)?(?:\w+\s+)?"
-    r"(?:features?|variables?|parameters?|markers?|measurements?|measures?|columns?|analytes?|traits?|metabolites?|cytokines?)\b",
-    re.IGNORECASE,
-)
-"""Words that mean all measurements, where none is named: `test every marker between the arms`."""
-EACH_COLUMN = re.compile(
-    r"\b(?:every|each|all)\s+(?:(?:of\s+)?(?:the|these|those|my|our)\s+)?(?:single\s+)?(?:columns?|variables?)\b|"
-    r"\b(?:besides|apart from|beyond|other than)\s[^.;?!]{1,40}?,?\s(?:which|what|any)\s(?:of\s)?(?:the\s)?others?\b[^?!]{0,60}[.?!]\s*(?:all|everything)\s+(?:together|in one)",
-    re.IGNORECASE,
-)
-"""Words that mean all columns, though some are named: `how many are missing in each column`, `besides X, which others? All in one model`."""
 _PLACES = frozenset("group group_optional category split factors predictors covariates outcome".split())
 """Parts that several levels of a column are needed for."""
 MANY = 40

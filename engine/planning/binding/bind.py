@@ -7,6 +7,7 @@ the structure of the data where that offers it; the rest becomes a question.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ from engine.data.catalogue import TABULAR
 from engine.domain.datatypes import DataType
 from engine.domain.plan import OpenQuestion, texts_of
 from engine.domain.toolspec import ParamSpec, ToolSpec
-from engine.planning.binding.assign import EACH_COLUMN, EVERY_MEASURE, MISSING, Assignment, called
+from engine.planning.binding.assign import MISSING, Assignment, called
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.fills import fill, rows_counted, with_course
 from engine.planning.binding.levels import CHOICES, SAID, flat, levels_given
@@ -136,7 +137,7 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
             bound.params[param.name] = value
             if param.name in best.guessed:
                 bound.guessed.append(param.name)
-        elif param.name in best.needed and not (param.role == "measures" and EVERY_MEASURE.search(reading.question)):
+        elif param.name in best.needed and not (param.role == "measures" and _EVERY_MEASURE.search(reading.question)):
             bound.missing.append(param)
     bound.score += best.best
     # Of occasions named alike none is left out by itself where the one that is meant is asked for.
@@ -144,16 +145,29 @@ def _columns(bound: Bound, reading: Reading, given: Mapping[str, Any], needs: Se
     bound.unused += [c for c in best.free if c not in asked | set(flat(best.chosen.values()))]
 
 
+_EVERY_MEASURE = re.compile(
+    r"\b(?:every|each|all|any|which)\s+(?:(?:of\s+)?(?:the|these|those)\s+)?(?:\w+\s+)?"
+    r"(?:features?|variables?|parameters?|markers?|measurements?|measures?|columns?|analytes?|traits?|metabolites?|cytokines?)\b",
+    re.IGNORECASE,
+)
+"""Words that mean all measurements, where none is named: `test every marker between the arms`."""
+_EACH_COLUMN = re.compile(
+    r"\b(?:every|each|all)\s+(?:(?:of\s+)?(?:the|these|those|my|our)\s+)?(?:single\s+)?(?:columns?|variables?)\b|"
+    r"\b(?:besides|apart from|beyond|other than)\s[^.;?!]{1,40}?,?\s(?:which|what|any)\s(?:of\s)?(?:the\s)?others?\b[^?!]{0,60}[.?!]\s*(?:all|everything)\s+(?:together|in one)",
+    re.IGNORECASE,
+)
+"""Words that mean all columns, though some are named: `how many are missing in each column`, `besides X, which others? All in one model`."""
+
+
 def means_all(param: ParamSpec, bound: Bound) -> bool:
     """Say whether a part takes every column that fits, since no word names any."""
-    told = param.description
-    all_where_empty = param.role in ALL and ("empty for all" in told or "all numeric ones when empty" in told)
+    all_where_empty = param.role in ALL and "empty for all" in param.description
     return all_where_empty and (param.name in bound.guessed or not bound.params.get(param.name))
 
 
 def _all_meant(bound: Bound, reading: Reading) -> None:
     """Name the columns that a step takes where none is named or all are, so that the plan shows them; ids are not among them."""
-    sheet, each = bound.sheet, EACH_COLUMN.search(reading.question) is not None
+    sheet, each = bound.sheet, _EACH_COLUMN.search(reading.question) is not None
     if sheet is None:
         return
     for param in bound.spec.params:

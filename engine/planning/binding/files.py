@@ -66,9 +66,8 @@ def suits(analysis: Analysis, bound: Bound | None, reading: Reading, data: Data,
         for name in (bound.of_role("outcome", "measure", "response", "y") if bound else ())
         if (c := data.column(name)) and c.scale == "count"
     ]
-    only_adjusts = (
-        bool(counted) and "regress" not in reading.question.lower()
-    )  # `adjusted for` names no model of a count
+    # `Adjusted for` names no model of a count.
+    only_adjusts = bool(counted) and "regress" not in reading.question.lower()
     if bound is not None and bound.spec.name in named and not only_adjusts:
         share *= BY_NAME
     return share

@@ -267,9 +267,8 @@ def _outcomes_left(item: Candidate, reading: Reading) -> int:
     if not explained or any(reading.strength(name) > 0 for name in explained):
         return 0
     explains = item.bound.of_role("predictors", "covariates", "factors", "group")
-    apart = {
-        c.column for c in reading.contrasts if c.explicit
-    }  # `the odds ratio of A against B` are those of something else
+    # `The odds ratio of A against B` is that of something else.
+    apart = {c.column for c in reading.contrasts if c.explicit}
     return 2 * sum(reading.parts.get(name) == {"outcome"} and name not in apart for name in explains)
 
 

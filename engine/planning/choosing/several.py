@@ -294,9 +294,8 @@ def needs_no_file(bound: Bound | None) -> bool:
 def _turns_round(item: Candidate, others: Iterable[Candidate]) -> bool:
     """Say whether a surer request explains what this takes for the cause by what this explains: a misread half of it."""
     measured, causes = _sides(item)
-    drawn = [
-        o for o in others if o.bound is not None and o.bound.spec.task_type == "visualization"
-    ]  # either axis will do
+    # Of a drawing either axis will do.
+    drawn = [o for o in others if o.bound is not None and o.bound.spec.task_type == "visualization"]
     surer = [_sides(o) for o in others if o.probability > item.probability and o not in drawn]
     return bool(measured and causes) and (causes, measured) in surer
 

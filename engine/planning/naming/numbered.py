@@ -95,7 +95,7 @@ def _at_a_time(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list
     return found + _at_one_word(words, columns)
 
 
-_UNITS = {"d": "day", "w": "week", "wk": "week", "m": "month", "mo": "month", "h": "hour", "hr": "hour"}
+_LETTERS = {"d": "day", "w": "week", "m": "month", "h": "hour"}
 
 
 def _at_one_word(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
@@ -105,11 +105,11 @@ def _at_one_word(words: Sequence[Token], columns: Sequence[ColumnProfile]) -> li
     own = {c.name: _times_in(c) for c in times}
     found: list[ColumnMention] = []
     for at, (unit, number) in enumerate(pairwise(words)):
-        glued = unit.text in _UNITS and unit.end == number.start and number.number is not None
+        said = _LETTERS.get(unit.text) or time_unit(unit.text)
+        glued = said and unit.end == number.start and number.number is not None
         if not glued or f"{unit.text}{number.text}" in called:
             continue
         having = {c.name: v for c in times for v in c.levels if as_number(v) == number.number}
-        said = _UNITS[unit.text]
         able = [(name, level) for name, level in having.items() if not own[name] or said in own[name]]
         found += [ColumnMention(name, level, at, at + 1, 0.9) for name, level in able if len(able) == 1]
     return found

@@ -303,11 +303,8 @@ def ranges(coded: Coded, columns: dict[str, ColumnProfile]) -> dict[str, list[st
         ends = coded.inside(match["a"] + match["b"])
         named = [m.level for m in ends]
         order = _in_order(columns[ends[0].column], named) if ends[0].column in columns else []
-        if (
-            not order
-            and ends[0].column in columns
-            and _IN_BRACKETS.fullmatch(coded.text, match.start() - 1, match.end() + 1)
-        ):
+        told = _IN_BRACKETS.fullmatch(coded.text, match.start() - 1, match.end() + 1)
+        if not order and ends[0].column in columns and told:
             order = _by_number(columns[ends[0].column])  # `visit (1 to 4)` says which there are
         if not match["change"] and ends[0].column == ends[1].column and {m.level for m in ends} <= {*order}:
             low, high = sorted(order.index(m.level) for m in ends)

@@ -443,9 +443,8 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not of_a_span(m, words)]
         every = _in_other_words(every, words, question)
         every = [m for m in every if not (_is_a_file(m, words, question, data) or _is_a_mark(m, words, question))]
-        put_out = [
-            match.span() for match in _PUT_OUT.finditer(question)
-        ]  # no part of what is planned: `leave the dates out`
+        # No part of what is planned: `leave the dates out`.
+        put_out = [match.span() for match in _PUT_OUT.finditer(question)]
         every = [
             m
             for m in every

@@ -82,9 +82,8 @@ def _kept_alone(coded: Coded) -> Iterator[tuple[re.Match[str], bool]]:
         re.IGNORECASE,
     ):
         named = match[0][0] in "(," and _EFFECT_OF.search(text[: match.start()])  # `OR of hay (feed = 2), adjusted for`
-        if (
-            not named and len({m.column for m in coded.inside(match[0])}) == 1
-        ):  # `where sex is female`, `only breed = A`
+        # `Where sex is female`, `only breed = A`.
+        if not named and len({m.column for m in coded.inside(match[0])}) == 1:
             yield match, True
     for match in re.finditer(
         rf"(?P<l>{LEVELS})(?:\s+(?:<c\d+>|(?!<)[\w'-]+)){{0,1}}\s+(?:only|alone|ones?)\b(?!\s+(?:\d|<l))",

@@ -136,7 +136,7 @@ def few_columns(result, ends, alpha):
     params={
         "group": param("Column that says which group a row belongs to", kind="column", of="table", role="group"),
         "columns": param(
-            "Columns to compare; all numeric ones when empty",
+            "Columns to compare; empty for all numeric ones",
             kind="columns",
             of="table",
             role="measures",

@@ -166,13 +166,8 @@ def cells_told(grouped, across, rows, columns, values, aggregate):
         return []
     high, low = max(cells, key=cells.get), min(cells, key=cells.get)
     counted = "rows" if values in (rows, columns) else values
-    what = (
-        f"Number of {counted}"
-        if aggregate == "count"
-        else f"Number of different {values}"
-        if aggregate == "distinct"
-        else f"{aggregate.capitalize()} {values}"
-    )
+    called = {"count": f"Number of {counted}", "distinct": f"Number of different {values}"}
+    what = called.get(aggregate, f"{aggregate.capitalize()} {values}")
     shown = cells if len(cells) <= 12 else {key: cells[key] for key in (high, low)}
     said = {key: format_number(value, 4) if value % 1 else f"{value:g}" for key, value in shown.items()}
     if len(cells) <= 12:
