@@ -230,3 +230,18 @@ def test_codes_taken_together_that_leave_others_out_are_no_run(planner, tmp_path
     frame.to_csv(tmp_path / "wards.csv", index=False)
     nodes, _ = steps(planner, "stay_h of ward 1, 3 and 7 versus the rest", tmp_path / "wards.csv")
     assert not any("1 to 7" in str(params) for _, params in nodes)
+
+
+def test_codes_that_tell_the_groups_are_not_what_is_counted(planner, files):
+    question = "how many percent were lame yes on silage (feed=2) vs hay (feed=1), only in the shed"
+    tool, params = last(planner, question, files["goats"])
+    assert tool in ("proportion_test", "risk_measures")
+    assert "feed" in (params.get("group"), params.get("exposure"))
+    assert "lame" in (params.get("event"), params.get("outcome"))
+
+
+@pytest.mark.parametrize("than", ["than in", "then in", "versus"])
+def test_two_spans_of_years_are_compared_also_where_then_is_typed(planner, files, than):
+    nodes, _ = steps(planner, f"were there more moths_n in 2000-2004 {than} 1990-1994?", files["traps"])
+    assert nodes[0][0] == "derive_column"
+    assert not any(tool == "filter_rows" for tool, _ in nodes)

@@ -25,7 +25,7 @@ from engine.text.tokens import tokens
 _OR = re.compile(r"\s*(?:,\s*)?(?:or|and/or|oder|ou|/|\+)\s*(?:the\s+|a\s+)?|\s*,\s*", re.IGNORECASE)
 _ALSO = re.compile(r"\s*(?:,\s*)?(?:and|or|/|\+|&|-|–)\s*(?:the\s+)?|\s*,\s*", re.IGNORECASE)
 _AGAINST = re.compile(
-    r"[^.;?!]{0,25}?\b(?:vs\.?|versus|against|than|compared (?:with|to)|from)\s*(?:the\s+|those\s+|in\s+|with\s+|grade\s+|stage\s+)*",
+    r"[^.;?!]{0,25}?\b(?:vs\.?|versus|against|than|then(?= in| during| on| at)|compared (?:with|to)|from)\s*(?:the\s+|those\s+|in\s+|with\s+|grade\s+|stage\s+)*",
     re.IGNORECASE,
 )
 _REST = re.compile(

@@ -158,7 +158,13 @@ def defined(coded: Coded) -> list[ColumnMention]:
     """Return the level by which a bracket tells what is counted: `how many colonies died over winter (alive_spring = no)`."""
     counts = _COUNTS.search(coded.question)
     told = [coded.inside(match["l"])[0] for match in _DEFINED.finditer(coded.text)] if counts else []
-    return [what for what in told if counts and counts.start() < coded.words[what.first].start]
+    # `With the drug (arm = 1) against without (arm = 0)` tells the groups.
+    apart = {
+        what.column for what in told for other in told if what.column == other.column and what.level != other.level
+    }
+    return [
+        what for what in told if counts and counts.start() < coded.words[what.first].start and what.column not in apart
+    ]
 
 
 _SHARES_BY = re.compile(
@@ -299,6 +305,7 @@ def _by_number(column: ColumnProfile) -> list[str]:
 def ranges(coded: Coded, columns: dict[str, ColumnProfile]) -> dict[str, list[str]]:
     """Return column -> the levels of a range whose ends are named: `stages I to IV`, not `from stage I to IV` (a change)."""
     found: dict[str, list[str]] = {}
+    apart: set[str] = set()
     for match in _FROM_TO.finditer(coded.text):
         ends = coded.inside(match["a"] + match["b"])
         named = [m.level for m in ends]
@@ -308,5 +315,6 @@ def ranges(coded: Coded, columns: dict[str, ColumnProfile]) -> dict[str, list[st
             order = _by_number(columns[ends[0].column])  # `visit (1 to 4)` says which there are
         if not match["change"] and ends[0].column == ends[1].column and {m.level for m in ends} <= {*order}:
             low, high = sorted(order.index(m.level) for m in ends)
+            apart |= {ends[0].column} & found.keys()
             found[ends[0].column] = order[low : high + 1]
-    return found
+    return {column: levels for column, levels in found.items() if column not in apart}  # two spans are compared
