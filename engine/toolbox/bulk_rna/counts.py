@@ -446,7 +446,7 @@ def sample_pca(expression, samples, *, color_by: str = "", shape_by: str = "", n
     kept = min(len(sheet) - 1, len(chosen), 10)
     share = singular**2 / (singular**2).sum()
     # The sign of a component is arbitrary: fix it so that the same data always give the same picture.
-    signs = np.sign(v[np.arange(len(v)), np.abs(v).argmax(axis=1)])
+    signs = np.sign(v[np.arange(len(v)), np.abs(v).round(9).argmax(axis=1)])
     scores = (u * singular * signs)[:, :kept]
     names = [f"PC{k + 1}" for k in range(kept)]
     table = pd.DataFrame(scores, columns=names)

@@ -54,7 +54,8 @@ def principal_components(values):
     import numpy as np
 
     u, s, vt = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
-    sign = np.sign(vt[np.arange(len(vt)), np.abs(vt).argmax(axis=1)])
+    # Rounded: of two that differ in rounding only the first decides the sign, on every machine.
+    sign = np.sign(vt[np.arange(len(vt)), np.abs(vt).round(9).argmax(axis=1)])
     return u * s * sign, (vt * sign[:, None]).T, s**2 / (len(values) - 1)
 
 
@@ -65,8 +66,9 @@ def classical_scaling(distances):
     n = len(distances)
     centre = np.eye(n) - 1 / n
     sizes, axes = np.linalg.eigh(-centre @ distances**2 @ centre / 2)
-    points = axes[:, ::-1][:, :2] * np.sqrt(np.maximum(sizes[::-1][:2], 0))
-    return points * np.sign(points[np.abs(points).argmax(axis=0), np.arange(points.shape[1])])
+    axes = axes[:, ::-1][:, :2]
+    sign = np.sign(axes[np.abs(axes).round(9).argmax(axis=0), np.arange(axes.shape[1])])
+    return axes * np.sqrt(np.maximum(sizes[::-1][:2], 0)) * sign
 
 
 def metric_scaling(distances, start, rounds=500):

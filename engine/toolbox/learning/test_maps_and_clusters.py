@@ -20,6 +20,7 @@ from engine.toolbox.learning.maps import (
     kept_distances,
     kept_neighbours,
     metric_scaling,
+    principal_components,
     varimax,
 )
 
@@ -244,3 +245,11 @@ def test_unit_and_row_order_do_not_change_the_groups(factor, seed):
     plain = cluster_samples(table, resamples=10, most=4)["members"]["cluster"].to_numpy()
     moved = cluster_samples((table * factor).iloc[order], resamples=10, most=4)["members"]["cluster"].to_numpy()
     assert adjusted_rand_score(plain[order], moved) == 1
+
+
+def test_components_of_two_columns_keep_their_sign_whatever_the_rounding():
+    values = np.random.default_rng(4).normal(size=(40, 2)) @ [[1.0, 0.6], [0.0, 0.8]]
+    values = (values - values.mean(axis=0)) / values.std(axis=0)  # loadings of 0.707 each, -0.707 and 0.707
+    for seed in range(20):  # the order of rows changes the rounding, as another machine does
+        _, loadings, _ = principal_components(np.random.default_rng(seed).permutation(values))
+        assert np.sign(loadings).tolist() == [[1, 1], [1, -1]]

@@ -158,7 +158,8 @@ def principal_coordinates(distances):
     values, vectors = values[order], vectors[:, order]
     kept = values > 1e-10 * max(values[0], 1e-300)
     values, vectors = values[kept], vectors[:, kept]
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    # Rounded: of two that differ in rounding only the first decides the sign, on every machine.
+    signs = np.sign(vectors[np.abs(vectors).round(9).argmax(axis=0), np.arange(vectors.shape[1])])
     return vectors * np.sqrt(values) * signs, values / values.sum()
 
 

@@ -260,8 +260,8 @@ def assumption_checks(
         warnings += notes
         rows, fitted, standard, cook = residual_rows(values.to_numpy(), design)
         parts = {"residuals": standard}
-        strong = int((cook > 1).sum())
-        rows.append({"check": "largest Cook's distance", "group": f"row {int(cook.argmax()) + 1}", "n": len(cook),
+        strong, worst = int((cook > 1).sum()), int(cook.round(9).argmax()) + 1
+        rows.append({"check": "largest Cook's distance", "group": f"row {worst}", "n": len(cook),
                      "statistic": float(cook.max()),
                      "result": "influential" if strong else "none above 1"})  # fmt: skip
         bad = [row for row in rows if row["result"] == "departs"]
@@ -269,11 +269,7 @@ def assumption_checks(
                 "constant": "the scatter is not constant (take logarithms, or robust standard errors)",
                 "straight": "the relation bends (add a square, or a curve)"}  # fmt: skip
         troubles = [said[row["check"].split()[0]] for row in bad]
-        troubles += (
-            [f"row {int(cook.argmax()) + 1} decides the result alone (Cook's distance {cook.max():.2f})"]
-            if strong
-            else []
-        )
+        troubles += [f"row {worst} decides the result alone (Cook's distance {cook.max():.2f})"] if strong else []
         told = "; ".join(f"{row['check']} {format_p(row['p_value'])}" for row in rows if "p_value" in row)
         text = f"The linear model of {measure} by {', '.join(predictors)} " + (
             f"does not fit what it assumes: {'; '.join(troubles)}"

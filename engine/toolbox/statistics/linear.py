@@ -255,7 +255,8 @@ def variance_inflation(design):
     if x.shape[1] < 2:
         return float("nan"), ""
     factors = np.diag(np.linalg.inv(np.corrcoef(x.to_numpy(), rowvar=False)))
-    return float(factors.max()), str(x.columns[int(factors.argmax())])
+    # Rounded: a balanced design has many that are equal, and which is called must not depend on the machine.
+    return float(factors.max()), str(x.columns[int(factors.round(9).argmax())])
 
 
 def chosen_predictors(outcome, predictors):
@@ -348,10 +349,11 @@ def linear_diagnostics(fit, design, products):
     cook = (
         fit.resid.to_numpy() ** 2 * leverage / (design.shape[1] * fit.mse_resid * np.maximum(1 - leverage, 1e-12) ** 2)
     )
+    worst = int(cook.round(9).argmax()) + 1
     rows.append({"check": "largest Cook's distance", "value": float(cook.max()),
-                 "note": f"row {int(cook.argmax()) + 1} of the rows used"})  # fmt: skip
+                 "note": f"row {worst} of the rows used"})  # fmt: skip
     if cook.max() > 1:
-        warnings.append(f"Row {int(cook.argmax()) + 1} of the rows used decides much of the fit (Cook's distance "
+        warnings.append(f"Row {worst} of the rows used decides much of the fit (Cook's distance "
                         f"{cook.max():.2f}): look at it.")  # fmt: skip
     if n < 10 * (design.shape[1] - 1):
         warnings.append(
