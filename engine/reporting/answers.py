@@ -17,7 +17,7 @@ from engine.domain.results import Artifact, NodeResult
 from engine.domain.toolspec import ToolSpec
 from engine.errors import EngineError
 from engine.planning.reading.requests import requests_of
-from engine.planning.telling.kept import kept_rows, led_by
+from engine.planning.telling.kept import at_times, kept_rows, led_by
 from engine.ports.artifacts import ArtifactStore
 from engine.reporting.methods import spec_of
 from engine.reporting.numbers import holds_numbers
@@ -116,6 +116,7 @@ def _answer(view: RunView, pair: Done, finding: Finding, registry: ToolRegistry)
     columns = [column for profile in view.profiles for column in profile.column_profiles]
     known = meanings(columns, view.record.question)
     lead = led_by(kept, known, finding.text) if kept else ""
+    lead = at_times(lead, view.plan.understood, view.record.question) if view.plan else lead
     return Answer(
         text=behind(lead, finding.text),
         node=node.id,

@@ -416,6 +416,16 @@ def groups_beside(bound: Bound, reading: Reading) -> list[str]:
 
 
 @_named
+def rated_again(bound: Bound, reading: Reading) -> bool:
+    """What is rated differs between the rows of one subject: the group that a subject belongs to is no rating of it."""
+    found, sheet = repetition(bound), bound.sheet
+    values = {*bound.of_role("anything")}
+    return not (found and values & {*found.between}) and not any(
+        sheet and (c := sheet.column(name)) and c.role("time") >= _SURE for name in values
+    )
+
+
+@_named
 def no_control(bound: Bound, reading: Reading) -> bool:
     """The groups are kinds, not what was done to them: none is called like a control."""
     columns = [bound.sheet.column(name) for name in bound.of_role("label") if bound.sheet]

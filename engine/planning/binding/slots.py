@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from engine.data.structure.scales import two_states
 from engine.domain.profile import ColumnProfile
+from engine.planning.naming.hints import MEASURED_AS
 from engine.planning.reading.reading import Part
 from engine.planning.tables.sheets import Sheet, cases_and_controls, is_group, is_id, is_number
+from engine.text.names import name_parts
 
 Fits = Callable[[ColumnProfile, Sheet], float]
 
@@ -103,7 +105,8 @@ def _count(column: ColumnProfile, sheet: Sheet) -> float:
         return 0.0  # it was set, not counted
     if column.scale == "count":
         return 1.0
-    whole = column.kind == "integer" and not column.unit  # whole grams are weighed
+    weighed = column.unit or MEASURED_AS & {*name_parts(column.name)}  # in whole grams
+    whole = column.kind == "integer" and not weighed
     return 0.3 if whole and is_number(column) and (column.minimum or 0) >= 0 else 0.0
 
 

@@ -22,7 +22,7 @@ _LEXICON: tuple[tuple[str, str], ...] = (
     ("pow", r"\*\*|\^|(?:raised )?to the power of\b"), ("square", r"²|squared\b"), ("cube", r"³|cubed\b"),
     ("log2", r"log\s?2\b(?!\s*fold)|(?:binary )?log(?:arithm)? (?:to )?base (?:2|two)\b"), ("log1p", r"log1p\b"),
     ("log10", r"log\s?10\b|(?:decadic|common) log(?:arithm)?\b|log(?:arithm)? (?:to )?base (?:10|ten)\b"),
-    ("log", r"(?:natural )?log(?:arithm)?s?\b(?!\s*2?\s*fold)|ln\b|log[- ]?transform(?:ed|ation)?\b"),
+    ("log", r"(?:natural )?log(?:arithm)?s?\b(?!\s*2?\s*fold|[ -](?:\w+ )?(?:axis|axes|scale)\b)|ln\b|log[- ]?transform(?:ed|ation)?\b"),
     ("sqrt", r"sqrt\b|square[- ]roots?\b"), ("cuberoot", r"cube[- ]roots?(?: of)?\b"), ("exp", r"exp(?:onential)?\b"),
     ("abs", r"abs\b|absolute(?: value)?\b"), ("inverse", r"(?:inverse|reciprocal)\b"), ("squareof", r"squares? of\b"),
     ("cubeof", r"cubes? of\b"), ("double", r"(?:double|twice|two times)\b(?! the size)"), ("half", r"half(?: of)?\b"),

@@ -74,7 +74,7 @@ def _measured_in(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     """Return `temperature` as a mention of `storage_C`, where one column alone has a unit of that quantity."""
     found: list[ColumnMention] = []
     for at, token in enumerate(words):
-        names, sure = _of_quantity(token.text, sheet), token.text in _NAMED
+        names, sure = _of_quantity(token.text, sheet), token.text in MEASURED_AS
         if said := SAID_UNITS.get(token.text):  # `most kilos`, also of so many on a hectare
             names = [
                 c.name
@@ -97,7 +97,7 @@ def _of_quantity(word: str, sheet: Sheet) -> list[str]:
 
 _SIZES = ("area", "volume", "length", "weight")
 """What is bigger than another has more of the first of these that was measured: `bigger ulcers`."""
-_NAMED = frozenset(("weight", "mass", "length", "height", "temperature", "temperatures"))
+MEASURED_AS = frozenset(("weight", "mass", "length", "height", "temperature", "temperatures"))
 """Quantities whose words mean nothing else, as an area, a pressure and hours may."""
 _BIGGER = re.compile(r"(?:bigg|larg|small)er")
 _NO_SIZE = re.compile(

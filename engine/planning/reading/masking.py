@@ -16,6 +16,9 @@ BY_ROLE = {"END": ("BIN",), "PART": ("NUM", "CNT")}
 """Kinds that the structure gives -> the kinds by values that they take the place of."""
 
 
+FEW_GROUPS = 6
+
+
 def kind_of(column: ColumnProfile) -> str:
     """Return the kind a column is masked by; see `engine.planning.choosing.wording.KINDS`."""
     if column.role("dose") >= 0.5:
@@ -31,7 +34,8 @@ def kind_of(column: ColumnProfile) -> str:
         "ordered": "CAT",
         "code": "UNIT",
     }
-    if column.scale == "code" and column.codes:
+    few = column.distinct <= FEW_GROUPS and column.role("subject") < 0.5
+    if column.scale == "code" and (column.codes or few):
         return "CAT"  # of which a legend says what each stands for names groups, not single things
     return kinds.get(column.scale, "UNIT")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from engine.domain.brief import BriefPart
-from engine.domain.plan import DATA_PREFIX, TaskDag, TaskNode
+from engine.domain.plan import DATA_PREFIX, Span, TaskDag, TaskNode
 from engine.text.codes import reworded
+from engine.text.times import time_unit
 from engine.toolbox.registry import ToolRegistry
 
 ALL_ROWS = "all rows"
@@ -61,6 +62,19 @@ def led_by(condition: str, known: Mapping[str, Mapping[str, str]], sentence: str
     sides = [f"for {_AND.join(kept)}"] * bool(kept) + [f"without {' or '.join(out)}"] * bool(out)
     text = ", ".join(sides)
     return f"{text[0].upper()}{text[1:]}: "
+
+
+def at_times(lead: str, understood: Sequence[Span], question: str) -> str:
+    """Return what stands before a sentence with a time told as the question does: `At day 21: ` of `For Time 21: `."""
+    told = [span for span in understood if span.taken_as == "column" and time_unit(span.text.lower())]
+    for span in understood:
+        column, _, level = span.value.partition(" in ") if span.taken_as == "restriction" else ("", "", "")
+        for unit in (one for one in told if column and one.value == column and level == span.text):
+            first, last = sorted((unit, span), key=lambda one: one.start)
+            if question[first.end : last.start].strip(" -") == "":
+                words = f"{first.text} {last.text}".lower()
+                lead = re.sub(rf"\AFor {re.escape(column)} {re.escape(level)}(?=: |, )", f"At {words}", lead)
+    return lead
 
 
 _SIGNS = {">": "above", "<": "below", ">=": "at least", "<=": "at most", "==": "", "!=": ""}
