@@ -53,7 +53,25 @@ def wide_measures(table: View) -> list[WideMeasure]:
         found.append(WideMeasure(
             name=_common(stem), columns=[m[2].name for m in members], labels=[m[1] for m in members], ordered=not sides,
         ))  # fmt: skip
-    return found
+    return [_with_its_start(found[0], table)] if len(found) == 1 else found
+
+
+def _with_its_start(measure: WideMeasure, table: View) -> WideMeasure:
+    """Return the only measurement of a table with the column called nothing but its start: `baseline` of `n_3m` and `n_12m`."""
+    cols = [col for col in table.cols if col.name in measure.columns]
+    starts = [
+        col
+        for col in table.cols
+        if [_OCCASIONS.get(part) for part in tokens(col.name)] == [0]
+        and col.numbers is not None
+        and col.profile.scale in ("number", "count")
+    ]
+    begun = any(_OCCASIONS.get(part) == 0 for name in measure.columns for part in tokens(name))
+    timed = measure.ordered and all(any(m[3] for m in _readings(name)) for name in measure.columns)
+    if len(starts) != 1 or begun or not timed or not _same_range([starts[0], *cols], overlap=True):
+        return measure
+    update = {"columns": [starts[0].name, *measure.columns], "labels": [starts[0].name.lower(), *measure.labels]}
+    return measure.model_copy(update=update)
 
 
 def _without_units(families: dict[tuple[str, ...], list[tuple[Any, str, Col, bool]]]) -> None:

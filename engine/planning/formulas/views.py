@@ -148,12 +148,23 @@ def with_measure(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     parts = [c for w in sheet.structure.wide if of_course and {*used} <= {*w.columns} for c in w.columns] or used
     column = ColumnProfile(name=name, kind="number", scale="number", distinct=MANY)
     made = Made(name, expression, "The question is about a measure that is computed first.")
-    shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made)
+    shown = view(sheet, [*sheet.columns, column], sheet.structure.repeated, made, taken=used)
     data = data.seen(sheet, shown)
-    mention = ColumnMention(name, "", min(trial.used), max(trial.used), 1.0)
+    mention = ColumnMention(name, "", min(trial.used), _said_until(max(trial.used), used, reading), 1.0)
     apart = [m for m in reading.mentions if m.last < mention.first or m.first > mention.last]
     rest = [m for m in apart if m.column not in parts or _held(m, reading)]
     return reread(reading, [*rest, *_compared(reading, name, of_course=of_course), mention], data), data
+
+
+def _said_until(last: int, used: Sequence[str], reading: Reading) -> int:
+    """Return the last word that says what is computed: the occasions of `the change in pain from week 0 to week 6`."""
+    for m in sorted(reading.mentions):
+        if m.first > last and m.column in used and {w.text for w in reading.words[last + 1 : m.first]} <= _FROM_TO:
+            last = m.last
+    return last
+
+
+_FROM_TO = frozenset("from to and between until the at since".split())
 
 
 def _compared(reading: Reading, name: str, *, of_course: bool) -> list[ColumnMention]:
@@ -218,8 +229,11 @@ def stands_in(column: str, expression: str) -> bool:
     return f"`{column}`" in expression or re.search(rf"(?<!\w){re.escape(column)}(?!\w)", expression) is not None
 
 
-def view(sheet: Sheet, columns: Sequence[ColumnProfile], repeated: Sequence[Repeated], made: Made) -> Sheet:
-    """Return a file with a column that a step would make."""
-    structure = sheet.structure.model_copy(update={"repeated": list(repeated)})
+def view(
+    sheet: Sheet, columns: Sequence[ColumnProfile], repeated: Sequence[Repeated], made: Made, taken: Sequence[str] = ()
+) -> Sheet:
+    """Return a file with a column that a step would make, which stands for the occasions that it is `taken` of."""
+    wide = [measure for measure in sheet.structure.wide if not taken or not {*taken} <= {*measure.columns}]
+    structure = sheet.structure.model_copy(update={"repeated": list(repeated), "wide": wide})
     profile = sheet.profile.model_copy(update={"column_profiles": list(columns), "structure": structure})
     return Sheet(profile, made=(*sheet.made, made))

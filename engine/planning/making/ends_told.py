@@ -16,6 +16,13 @@ _WAITED = re.compile(
     r"\b(?:to|until|till)\b|\bsurviv\w*|\bkaplan|\bcox\b|\blog.?rank|\bhazard|\bcensor\w*",
     re.IGNORECASE,
 )
+_DELAYED = re.compile(r"\b(?:delay|postpone|prolong)\w*\b", re.IGNORECASE)
+_BESIDE = re.compile(
+    r"[\s,;/&+()]*(?:\b(?:and|with|in|days?|weeks?|months?|years?|hours?|events?|status|censor\w*|indicator|the|is|its|=)\b[\s,;/&+()]*)*",
+    re.IGNORECASE,
+)
+EXACT = 0.95
+"""So sure is a column that is named as it is written."""
 _IS_END = re.compile(
     r"['\")\]]*\s*(?:=|\b(?:is|was|means?|being|as)\b)\s*(?:the\s+|an\s+)?(?:event|end ?point|outcome)\b", re.IGNORECASE
 )
@@ -33,7 +40,7 @@ MOST_ENDS = 5
 
 def with_ends_told(reading: Reading, data: Data) -> Data:
     """Return the data with a time to an event where no column's name or values show one and the question tells it."""
-    if not _WAITED.search(reading.question):
+    if not (_WAITED.search(reading.question) or _DELAYED.search(reading.question)):
         return data
     for sheet in data.sheets:
         if sheet.structure.survival or not sheet.serves(DataType.TABLE):
@@ -42,7 +49,27 @@ def with_ends_told(reading: Reading, data: Data) -> Data:
         clocks = _clocks(sheet, reading)
         if len(ends) == len(clocks) == 1:
             return data.seen(sheet, _followed(sheet, clocks[0], *ends[0]))
+        if (pair := _named_together(sheet, reading)) is not None:
+            return data.seen(sheet, _followed(sheet, *pair))
     return data
+
+
+def _named_together(sheet: Sheet, reading: Reading) -> tuple[str, str, str] | None:
+    """Return (time, event, its level) of the only two columns that stand side by side as such: `(T3, D3 = 1 infected)`."""
+    found: list[tuple[str, str, str]] = []
+    named = [m for m in reading.mentions if not m.level and m.strength >= EXACT]
+    for one, other in pairwise(named):
+        clock, event = sheet.column(one.column), sheet.column(other.column)
+        between = reading.question[reading.words[one.last].end : reading.words[other.first].start]
+        if clock is None or event is None or not _BESIDE.fullmatch(between) or not _runs(clock):
+            continue
+        if event.distinct == 2 and "1" in event.levels and {*event.levels} <= {"0", "1", "2"}:
+            found.append((clock.name, event.name, "1"))
+    return found[0] if len(found) == 1 else None
+
+
+def _runs(column: ColumnProfile) -> bool:
+    return column.kind in ("integer", "number") and (column.minimum or 0) >= 0 and column.distinct > MOST_ENDS
 
 
 def _end_told(column: ColumnProfile, reading: Reading) -> tuple[str, str] | None:
@@ -80,7 +107,7 @@ def _clocks(sheet: Sheet, reading: Reading) -> list[str]:
             inside = match.end() <= reading.words[mention.first].start < end
             if column is None or mention.level or not inside or mention.strength < SURE:
                 continue
-            if column.kind in ("integer", "number") and (column.minimum or 0) >= 0 and column.distinct > MOST_ENDS:
+            if _runs(column):
                 found.append(column.name)
     cut = {r.column for r in reading.restrictions}
     held = {name for name, parts in reading.parts.items() if "adjust" in parts}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence, Set
+from itertools import product
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.lexicon import same_meaning
@@ -55,6 +56,7 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
                 able[column.name] = max(able.get(column.name, 0.0), round(strength, 3))
     rest = [_best(first, last, [(s, name) for name, s in able.items()]) for (first, last), able in found.items()]
     rest += _shared(words, rest, names)
+    rest += _grown(words, rest, columns, text)
     return literal + [m for m in rest if not any(m.first <= other.last and other.first <= m.last for other in literal)]
 
 
@@ -79,6 +81,32 @@ def _shared(
     return extra
 
 
+def _grown(
+    words: Sequence[Token], found: Sequence[ColumnMention], columns: Sequence[ColumnProfile], text: str
+) -> list[ColumnMention]:
+    """Return two words whose beginnings make up a name, wherever each stands: `the genotype of the mother` of `motgen`."""
+    named, extra = {m.column for m in found}, list[ColumnMention]()
+    for column in columns:
+        name = column.name.lower()
+        for cut in range(_PIECE, len(name) - _PIECE + 1) if name.isalpha() and column.name not in named else ():
+            ends = [_begun(words, piece) for piece in (name[:cut], name[cut:])]
+            near = [sorted(two) for two in product(*ends) if 0 < abs(two[0] - two[1]) <= LONGEST]
+            near = [two for two in near if not _PAUSE.search(text[words[two[0]].end : words[two[1]].start])]
+            if near:
+                first, last = min(near, key=lambda two: two[1] - two[0])
+                extra.append(ColumnMention(column.name, "", first, last, _OF_PIECES))
+    return extra
+
+
+def _begun(words: Sequence[Token], piece: str) -> list[int]:
+    """Return where words stand that begin with a piece of a name and are more than it."""
+    return [
+        at for at, w in enumerate(words) if w.text.startswith(piece) and len(w.text) > len(piece) and w.text not in STOP
+    ]
+
+
+_PIECE, _OF_PIECES = 3, 0.8
+_PAUSE = re.compile(r"[,;:.?!]")
 _JOINS = frozenset({"and", "or"})
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from engine.data.structure.scales import hint
 from engine.domain.profile import Structure, WideMeasure
 from engine.planning.naming.lexicon import UNITS
-from engine.planning.naming.mention import SURE, ColumnMention
+from engine.planning.naming.mention import SURE, SURE_NAME, ColumnMention
 from engine.planning.naming.names import QUANTITIES
 from engine.planning.naming.numbers import DOWN, UP
 from engine.planning.tables.sheets import Sheet, is_group
@@ -362,11 +362,23 @@ def _near(words: Sequence[Token], at: int, common: set[str]) -> bool:
     return back >= 0 and words[back].stem in common
 
 
-def of_one_measure(mentions: list[ColumnMention], structure: Structure) -> list[ColumnMention]:
+def of_one_measure(
+    mentions: list[ColumnMention], structure: Structure, words: Sequence[Token]
+) -> list[ColumnMention]:
     """Return the mentions with `self esteem ... in the third month` as one column where a measure is named apart from its occasion.
 
     The name of the measure fits all its columns, the occasion fits that of each measure: together they name one.
     """
+    for wide in structure.wide:  # `number of polyps` is of each of number3m and number12m, whichever it was taken for
+        occasions = _START | _END | {part for label in wide.labels for part in name_parts(label)}
+        mentions = [
+            m._replace(rivals=tuple(name for name in wide.columns if name != m.column))
+            if m.column in wide.columns
+            and not (m.level or m.strength >= SURE_NAME or m.rivals)
+            and not any(w.number is not None or w.text in occasions for w in words[m.first : m.last + 1])
+            else m
+            for m in mentions
+        ]
     for own in [*({*wide.columns} for wide in structure.wide), *map(set, structure.same_quantity)]:
         whole = [m for m in mentions if m.width > 1 and m.column in own and not m.level and m.strength >= SURE]
         columns = {at: w.column for w in whole for at in range(w.first, w.last + 1)}

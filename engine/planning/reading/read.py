@@ -434,7 +434,8 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
         every = [m for m in every if not any(m.column == s.column and s.first <= m.first <= s.last for s in states)]
         every += states
         every += undosed(every, words, sheet.columns)
-        every = of_one_measure(without_ends_told(every, words, question, sheet.structure), sheet.structure)
+        every = without_ends_told(every, words, question, sheet.structure)
+        every = of_one_measure(every, sheet.structure, words)
         every = at_its_own_time(every, words)
         terms = [*inside, *whole_terms(every, words)]
         every = [m for m in every if not any(part_of_term(m, words, *term) for term in terms)]

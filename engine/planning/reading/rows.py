@@ -81,7 +81,10 @@ def _kept_alone(coded: Coded) -> Iterator[tuple[re.Match[str], bool]]:
         text,
         re.IGNORECASE,
     ):
-        named = match[0][0] in "(," and _EFFECT_OF.search(text[: match.start()])  # `OR of hay (feed = 2), adjusted for`
+        before = text[: match.start()]
+        named = match[0][0] in "(," and (
+            _EFFECT_OF.search(before) or (_WHO_DOES.search(before) and not _SET_AGAINST.search(text))
+        )
         # `Where sex is female`, `only breed = A`.
         if not named and len({m.column for m in coded.inside(match[0])}) == 1:
             yield match, True
@@ -96,6 +99,14 @@ def _kept_alone(coded: Coded) -> Iterator[tuple[re.Match[str], bool]]:
 _EFFECT_OF = re.compile(
     r"\b(?:OR|RR|HR|IRR|odds|risks?|hazards?|ratios?|effects?|benefits?|impact|influence|efficacy)\s+(?:of|for|with)\s+(?:the\s+)?[\w-]+\s*$"
 )
+"""`OR of hay (feed = 2), adjusted for`: what is set against the others."""
+_WHO_DOES = re.compile(
+    r"(?:(?:^|[.?!;,]\s+|\band\s+)(?:do|does|did|has|have)\s+(?:the\s+)?(?:[\w-]+\s+){1,3}|"
+    r"\b(?:\w{3,}er|more|less|better|worse)\s+(?:often\s+|common\s+|likely\s+)?(?:in|for|with|among)\s+(?:the\s+)?[\w-]+\s*)$",
+    re.IGNORECASE,
+)
+"""`does deep ploughing (plough = 1) delay ...`, `is it higher in women (sex = 2)`: set against the others where nothing else is."""
+_SET_AGAINST = re.compile(r"\b(?:than|vs\.?|versus|against|compared|between)\b", re.IGNORECASE)
 
 
 def _on_both_sides(coded: Coded) -> Iterator[ColumnMention]:
