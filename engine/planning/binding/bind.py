@@ -23,6 +23,7 @@ from engine.planning.binding.levels import CHOICES, SAID, flat, levels_given
 from engine.planning.binding.rows import cut_param, cut_said, from_then_on, rows_kept, with_control_dose
 from engine.planning.binding.slots import slot_of
 from engine.planning.naming.levels import is_class_of
+from engine.planning.naming.mention import SURE
 from engine.planning.reading.reading import Reading
 from engine.planning.reading.settings import settings_said
 from engine.planning.tables.samples import as_list, sample_sheet
@@ -247,6 +248,31 @@ def propose_missing(bound: Bound, reading: Reading, near: Near, left: str) -> No
 
 RELATED = ("x", "y", "measure_a", "measure_b", "rating_a", "rating_b")
 """Parts of a relation: which two things it is of is what the question asks."""
+
+
+def ask_between(bound: Bound, reading: Reading) -> None:
+    """Ask which of several columns is meant that the same words may name and that serve alike: the weight of `bwt` and `lwt`."""
+    sheet = bound.sheet
+    for param in bound.spec.params if sheet else ():
+        name = bound.params.get(param.name)
+        said = [m for m in reading.mentions if m.column == name and not m.level]
+        if sheet is None or param.kind != "column" or not said or any(m.strength >= SURE or not m.rivals for m in said):
+            continue
+        slot, taken = slot_of(param.role), {*bound.columns(), *(m.column for m in reading.mentions)}
+        able = [
+            c.name
+            for c in sheet.columns
+            if c.name in said[0].rivals and c.name not in taken and slot.fits(c, sheet) >= ABLE
+        ]
+        family = any({name, *able} <= {*wide.columns} for wide in sheet.structure.wide)
+        if able and not family and not any(q.param == param.name for q in bound.questions):
+            word = reading.question[reading.words[said[0].first].start : reading.words[said[0].last].end]
+            bound.questions.append(
+                OpenQuestion(
+                    id=param.name, param=param.name, choices=[name, *able], proposed=name, blocking=True,
+                    text=f"Which column is meant by {word!r}?", why=f"{', '.join([name, *able])} may be called so.",
+                )
+            )  # fmt: skip
 
 
 def ask_values(bound: Bound) -> None:

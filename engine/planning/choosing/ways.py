@@ -58,6 +58,8 @@ _WAYS = (
     Way(r"(?:(?:not |no )?(?:more|less) than|above|below|under|exceeding|at least|at most)\s+\d+(?:[.,]\d+)?(?![\d.,]*\s*-?\s*(?:fold\b|times\b|x\b|"
         r"days?\b|weeks?\b|months?\b|years?\b|hours?\b|h\b|min\b|groups?\b|levels?\b))",
         "rows are not chosen by that number; say it with the name of the column, as in 'age above 65'", by_column=False),
+    Way(r"(?<!again )(?:after|at|on|by) \d+(?:[.,]\d+)? ?(?:min(?:utes?)?|h(?:ours?|rs?)?|d(?:ays?)?|w(?:eeks?|ks?)?|months?|years?)\b",
+        "no column says which rows are of that time; say it with the name of a column"),
     Way(r"quadratic\w*|polynomial\w*|cubic\w*|splines?", _NO_STEP),
     Way(r"propensit\w+|inverse probability|IPTW|IPW|case.?control match\w*|matched? (?:on|by|for) (?=age|sex)", _NO_STEP),
     Way(r"(?:survey|sampling|inverse.variance|analytic) weight\w*", _NO_STEP),

@@ -13,7 +13,7 @@ from engine.domain.datatypes import DataType
 from engine.domain.plan import DATA_PREFIX, OpenQuestion
 from engine.domain.toolspec import InputSpec, ParamSpec, ToolSpec
 from engine.errors import PlanError
-from engine.planning.binding.bind import Near, ask_values, bind, propose_missing
+from engine.planning.binding.bind import Near, ask_between, ask_values, bind, propose_missing
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.conditions import holds
 from engine.planning.binding.files import files_for
@@ -174,6 +174,7 @@ class Assembler:
                 raise missing([sheet.profile for sheet in made.data.sheets], bound.spec, port.type)
             raise unbound(analysis, bound, made.reading, made.data)
         ask_values(bound)
+        ask_between(bound, made.reading)
         if not (bound.told or bound.exact) and (same := self._planned(bound, made, priority)):
             return same
         made.open.append(bound.spec.name)

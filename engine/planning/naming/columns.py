@@ -35,9 +35,7 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
                 continue  # `mother's age and weight` are two
             if len(window) == 1 and window[0].text in NEGATORS and window[0].text not in name.parts:
                 continue  # `without` is no name for NO3
-            if len(window) == 1 and (
-                window[0].text in STOP or (window[0].number is not None and name.text != window[0].text)
-            ):
+            if len(window) == 1 and _no_name(window[0], name):
                 continue
             if window[-1].number is not None and CUT_AFTER.match(text, window[-1].end):
                 continue  # `score 3 or more` is no score of day 3
@@ -58,6 +56,12 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
     rest += _shared(words, rest, names)
     rest += _grown(words, rest, columns, text)
     return literal + [m for m in rest if not any(m.first <= other.last and other.first <= m.last for other in literal)]
+
+
+def _no_name(word: Token, name: Name) -> bool:
+    """Say whether a word by itself cannot name a column: `lower` compares, and is no column `low`."""
+    compares = word.text in (f"{name.whole}er", f"{name.whole}est")
+    return compares or word.text in STOP or (word.number is not None and name.text != word.text)
 
 
 def _named_otherwise(window: Sequence[Token], others: Set[str]) -> bool:

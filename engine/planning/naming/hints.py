@@ -362,9 +362,7 @@ def _near(words: Sequence[Token], at: int, common: set[str]) -> bool:
     return back >= 0 and words[back].stem in common
 
 
-def of_one_measure(
-    mentions: list[ColumnMention], structure: Structure, words: Sequence[Token]
-) -> list[ColumnMention]:
+def of_one_measure(mentions: list[ColumnMention], structure: Structure, words: Sequence[Token]) -> list[ColumnMention]:
     """Return the mentions with `self esteem ... in the third month` as one column where a measure is named apart from its occasion.
 
     The name of the measure fits all its columns, the occasion fits that of each measure: together they name one.

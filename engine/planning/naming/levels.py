@@ -207,6 +207,8 @@ def _level(
     for first, last in windows(words, text, min(LONGEST, len(name.parts) + 1) + 1):
         window = words[first : last + 1]
         strength = name.strength(window)
+        if len(window) == 1 and _only_compares(words, first, level, column):
+            continue  # `do males have the highest yield` asks of no level `high`
         if len(window) == 1:
             strength = _one_word(window[0], level, name, strength, distinctive, text)
         glued = len(window) > 1 and window[-1].end - window[0].start == sum(len(word.text) for word in window)
@@ -226,6 +228,18 @@ def _level(
         if strength >= 0.6:
             found.append(ColumnMention(column.name, level, first, last, round(strength, 3)))
     return found
+
+
+def _only_compares(words: Sequence[Token], at: int, level: str, column: ColumnProfile) -> bool:
+    """Say whether a word is more or most of a level, and nothing behind it makes it one: `at the higher dose`."""
+    base, after = level.strip().lower(), words[at + 1].text if at + 1 < len(words) else ""
+    forms = {f"{base}{end}" for end in ("er", "est", "r", "st", f"{base[-1:]}er", f"{base[-1:]}est")}
+    forms |= {f"{base[:-1]}{end}" for end in ("ier", "iest")}
+    whom = PERSONS | _SIDES_OF | {*name_parts(column.name)}
+    return words[at].text in forms and after not in whom and after.removesuffix("s") not in whom
+
+
+_SIDES_OF = frozenset("group dose level arm one concentration animal mouse mice plant plot".split())
 
 
 def _letters(words: Sequence[Token], column: ColumnProfile, level: str, text: str) -> list[int]:

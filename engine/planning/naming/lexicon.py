@@ -155,8 +155,10 @@ def skeleton(word: str, part: str) -> bool:
 
 @functools.lru_cache(maxsize=5_000)
 def compound(part: str) -> tuple[str, ...]:
-    """Return the two words a part is grown together of, as in `bodyweight` or `Behandlungsgruppe`; else the part itself."""
+    """Return the two words a part is grown together of, as in `bodyweight`, `bwt` or `Behandlungsgruppe`; else the part itself."""
     known = synonyms(("synonyms.tsv",))
+    if _WEIGHT.fullmatch(part):
+        return (part[:-2], part[-2:])
     if len(part) < 8 or not part.isalpha() or part in known:
         return (part,)
     for at in range(4, len(part) - 3):
@@ -166,5 +168,7 @@ def compound(part: str) -> tuple[str, ...]:
     return (part,)
 
 
+_WEIGHT = re.compile(r"[^\Waeiou\d_]{1,2}wt")
+"""`bwt`, `lwt`: whose weight it is by a letter."""
 _LINKS = ("s", "n", "en", "es", "e")
 """What German puts between the words of a compound (Fugenelemente)."""

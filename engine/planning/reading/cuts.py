@@ -53,9 +53,30 @@ def compared(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[Restric
         again = any((r.column, r.op[:1], r.values) == (item.column, item.op[:1], item.values) for r in kept)
         # `less than 5 neurons` counts them, whatever their numbers are.
         counts = column is not None and is_id(column) and coded.words[item.first].number is not None
-        if column is not None and _cuts(item, column) and not again and not counts:
+        if column is not None and _cuts(item, column) and not (again or counts or _of_a_time(item, column, coded)):
             kept.append(item)
     return [item for item in kept if not any(_is_of(item, other, coded) for other in kept)]
+
+
+def _of_a_time(item: Restriction, column: ColumnProfile, coded: Coded) -> bool:
+    """Say whether a cut is of a moment and the column of something else: nothing died more than 4 in `died after 4 weeks`."""
+    near = coded.question[coded.words[item.first].start :]
+    said = _MOMENT.search(near, 0, coded.words[item.last].end - coded.words[item.first].start + _UNIT_BEHIND)
+    timed = column.role("time") > 0 or bool(time_unit(column.unit.lower())) or column.scale == "date"
+    return said is not None and bool(time_unit(said["unit"].lower())) and not timed and not _called_by_time(column)
+
+
+def _called_by_time(column: ColumnProfile) -> bool:
+    return any(time_unit(part) or part in _TIMES for part in name_parts(column.name))
+
+
+_TIMES = frozenset(
+    "age ages time times duration stay span onset interval delay latency survival follow followup".split()
+)
+_MOMENT = re.compile(
+    r"\b(?:after|before|since|until|by|from|prior to)\s+-?\d+(?:[.,]\d+)?\s*(?P<unit>[A-Za-z]+)", re.IGNORECASE
+)
+_UNIT_BEHIND = 10
 
 
 def _is_of(item: Restriction, other: Restriction, coded: Coded) -> bool:
