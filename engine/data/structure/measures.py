@@ -151,7 +151,7 @@ def _one_measurement(members: list[tuple[Any, str, Col, bool]], *, sides: bool) 
         (len(stem) < 2 and not minutes)
         or len(cols) < 3
         or keys[0] > 1
-        or not ((steps == steps[0]).all() or _minutes(keys))
+        or not ((steps == steps[0]).all() or _minutes(keys) or _visits(keys))
         or all(c.size <= 11 for c in cols)
     ):
         return False
@@ -165,6 +165,12 @@ def _minutes(keys: list[float]) -> bool:
 
 
 _LEAST_MINUTES = 5
+
+
+def _visits(keys: list[float]) -> bool:
+    """Say whether numbers run like weeks or months after a start, ever further apart: 0, 3, 12."""
+    gaps = [b - a for a, b in pairwise(keys)]
+    return keys[0] == 0 and len(gaps) > 1 and gaps == sorted(gaps) and gaps[-1] > 1
 
 
 def _same_range(cols: list[Col], *, overlap: bool) -> bool:

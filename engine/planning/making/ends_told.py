@@ -5,22 +5,36 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from engine.data.structure.scales import HINTS
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile, TypeGuess
 from engine.planning.naming.mention import SURE
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, Sheet
+from engine.text.names import name_parts
+from engine.text.stems import stem
+from engine.text.times import time_unit
 
 _WAITED = re.compile(
     r"\b(?:time|days?|weeks?|months?|years?|hours?|longer|long|later|sooner|earlier|quicker|faster)\b[^.?!]{0,40}?"
     r"\b(?:to|until|till)\b|\bsurviv\w*|\bkaplan|\bcox\b|\blog.?rank|\bhazard|\bcensor\w*",
     re.IGNORECASE,
 )
-_DELAYED = re.compile(r"\b(?:delay|postpone|prolong)\w*\b", re.IGNORECASE)
+_STILL = re.compile(
+    r"\b(?:delay|postpone|prolong)\w*\b|\bstill (?:free|without|alive|in)\b|\bfree of\b|\bevent.free\b|"
+    r"\b(?:until|till|by|within|at) (?:the )?(?:(?:day|week|month|year)s? \d|\d+ (?:day|week|month|year)s?)",
+    re.IGNORECASE,
+)
+"""Asks when something happened, or who it has not happened to yet."""
 _BESIDE = re.compile(
     r"[\s,;/&+()]*(?:\b(?:and|with|in|days?|weeks?|months?|years?|hours?|events?|status|censor\w*|indicator|the|is|its|=)\b[\s,;/&+()]*)*",
     re.IGNORECASE,
 )
+_IS_TIME = re.compile(
+    r"\s*(?:\(|is|are|=|:)?\s*(?:the\s+)?(?:time|days?|weeks?|months?|years?|hours?)?\s*(?:in \w+ )?(?:till|until|to)\b",
+    re.IGNORECASE,
+)
+_CODED = re.compile(r"\s*[:(,=]?\s*(?:is\s+)?[01]\s*(?:=|:|is\b|[a-z])", re.IGNORECASE)
 EXACT = 0.95
 """So sure is a column that is named as it is written."""
 _IS_END = re.compile(
@@ -40,32 +54,82 @@ MOST_ENDS = 5
 
 def with_ends_told(reading: Reading, data: Data) -> Data:
     """Return the data with a time to an event where no column's name or values show one and the question tells it."""
-    if not (_WAITED.search(reading.question) or _DELAYED.search(reading.question)):
-        return data
+    waits = _WAITED.search(reading.question) or _STILL.search(reading.question)
     for sheet in data.sheets:
         if sheet.structure.survival or not sheet.serves(DataType.TABLE):
             continue
+        if not waits:
+            exactly = {m.column for m in reading.mentions if not m.level and m.strength >= EXACT}
+            pairs = {pair for pair in _called_alike(sheet, reading) if {*pair[:2]} <= exactly}
+            return data.seen(sheet, _followed(sheet, *pairs.pop())) if len(pairs) == 1 else data
         ends = [found for column in sheet.columns if (found := _end_told(column, reading))]
         clocks = _clocks(sheet, reading)
         if len(ends) == len(clocks) == 1:
             return data.seen(sheet, _followed(sheet, clocks[0], *ends[0]))
-        if (pair := _named_together(sheet, reading)) is not None:
-            return data.seen(sheet, _followed(sheet, *pair))
+        for told in (_named_together, _told_as_time, _called_alike, _only_clock):
+            if len(pairs := told(sheet, reading)) == 1:
+                return data.seen(sheet, _followed(sheet, *pairs.pop()))
     return data
 
 
-def _named_together(sheet: Sheet, reading: Reading) -> tuple[str, str, str] | None:
-    """Return (time, event, its level) of the only two columns that stand side by side as such: `(T3, D3 = 1 infected)`."""
-    found: list[tuple[str, str, str]] = []
+def _named_together(sheet: Sheet, reading: Reading) -> set[tuple[str, str, str]]:
+    """Return (time, event, its level) of columns that stand side by side as such: `(T3, D3 = 1 infected)`."""
+    found = set[tuple[str, str, str]]()
     named = [m for m in reading.mentions if not m.level and m.strength >= EXACT]
     for one, other in pairwise(named):
-        clock, event = sheet.column(one.column), sheet.column(other.column)
         between = reading.question[reading.words[one.last].end : reading.words[other.first].start]
-        if clock is None or event is None or not _BESIDE.fullmatch(between) or not _runs(clock):
-            continue
-        if event.distinct == 2 and "1" in event.levels and {*event.levels} <= {"0", "1", "2"}:
-            found.append((clock.name, event.name, "1"))
-    return found[0] if len(found) == 1 else None
+        clock, event = sheet.column(one.column), sheet.column(other.column)
+        if clock and event and _BESIDE.fullmatch(between) and _runs(clock) and _happened(event):
+            found.add((clock.name, event.name, "1"))
+    return found
+
+
+def _told_as_time(sheet: Sheet, reading: Reading) -> set[tuple[str, str, str]]:
+    """Return those of which the question says so: `months is time till relapse, relapsed 1 = yes 0 = not yet`."""
+    clocks, events = set[str](), set[str]()
+    for mention in (m for m in reading.mentions if not m.level and m.strength >= SURE):
+        column, end = sheet.column(mention.column), reading.words[mention.last].end
+        if column and _runs(column) and _IS_TIME.match(reading.question, end):
+            clocks.add(column.name)
+        elif column and _happened(column) and _CODED.match(reading.question, end):
+            events.add(column.name)
+    return {(*clocks, *events, "1")} if len(clocks) == len(events) == 1 else set()
+
+
+def _called_alike(sheet: Sheet, reading: Reading) -> set[tuple[str, str, str]]:
+    """Return those of which one is called as when the other happened, and of several those that are named: `infection_day`."""
+    found = set[tuple[str, str, str]]()
+    named = {m.column for m in reading.mentions}
+    for event in filter(_happened, sheet.columns):
+        own = [stem(part) for part in name_parts(event.name)]
+        for clock in filter(_runs, sheet.columns):
+            parts = [part for part in name_parts(clock.name) if not (time_unit(part) or part in ("time", "d", "t"))]
+            called = len(parts) < len(name_parts(clock.name)) and [stem(part) for part in parts] == own
+            if called and named & {event.name, clock.name}:
+                found.add((clock.name, event.name, "1"))
+    return found
+
+
+def _only_clock(sheet: Sheet, reading: Reading) -> set[tuple[str, str, str]]:
+    """Return the only column of times with the only named thing that happened, which no group is called: `does it delay blindness`."""
+    clocks = [c for c in sheet.columns if _runs(c) and (c.role("time") >= SURE or time_unit(c.name.lower()))]
+    named = {m.column for m in reading.mentions}
+    ends = [
+        c.name for c in sheet.columns if _happened(c) and c.name in named and not {*name_parts(c.name)} & HINTS["group"]
+    ]
+    if len(clocks) != 1 or len(ends) != 1:
+        return set()
+    visits = clocks[0].name in sheet.structure.times and _VISITS * clocks[0].distinct < (sheet.profile.rows or 0)
+    return set[tuple[str, str, str]]() if visits else {(clocks[0].name, ends[0], "1")}
+
+
+_VISITS = 3
+"""Times that so many rows share on the average are visits, and no lengths of follow-up."""
+
+
+def _happened(column: ColumnProfile) -> bool:
+    """Say whether a column says of each row whether something happened, in 1 and 0 (or 2)."""
+    return column.distinct == 2 and "1" in column.levels and {*column.levels} <= {"0", "1", "2"}
 
 
 def _runs(column: ColumnProfile) -> bool:

@@ -207,9 +207,9 @@ def _level(
     for first, last in windows(words, text, min(LONGEST, len(name.parts) + 1) + 1):
         window = words[first : last + 1]
         strength = name.strength(window)
-        if len(window) == 1 and _only_compares(words, first, level, column):
-            continue  # `do males have the highest yield` asks of no level `high`
         if len(window) == 1:
+            if _only_compares(words, first, level, column):
+                continue
             strength = _one_word(window[0], level, name, strength, distinctive, text)
         glued = len(window) > 1 and window[-1].end - window[0].start == sum(len(word.text) for word in window)
         if glued and len(level) <= 3 and not time_unit(window[0].text) and not level.lower().startswith(window[0].text):
