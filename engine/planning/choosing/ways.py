@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from engine.domain.toolspec import ToolSpec
 from engine.planning.naming.numbers import CUT_AFTER
+from engine.planning.reading.declared import CODE_DEFINED
 from engine.planning.reading.reading import Reading
 
 
@@ -85,7 +86,10 @@ def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
     """Return what is said of the ways that a question asks for and that no step of the plan goes."""
     steps, lines = [*steps], list[str]()
     own = {param.name for spec in steps for param in spec.params}
+    defined = [match.span() for match in CODE_DEFINED.finditer(reading.question)]
     for said, way in ways_said(reading.question):
+        if any(start <= said.start() < end for start, end in defined):
+            continue
         taken = [
             reading.used.get(at, ("", "", 0.0))
             for at, word in enumerate(reading.words)

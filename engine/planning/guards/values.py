@@ -13,6 +13,7 @@ from engine.errors import PlanError
 from engine.planning.binding.conditions import rows_left
 from engine.planning.guards.case import Case, guard
 from engine.planning.reading.contrast import control_of
+from engine.planning.tables.sheets import Sheet, is_number
 from engine.text.names import name_parts
 from engine.text.times import time_unit
 
@@ -183,3 +184,33 @@ def empty_events(case: Case) -> None:
             why=f"{column.missing} of {sheet.profile.rows} cells are empty, and no level of its own says that nothing happened.",
         )
     )  # fmt: skip
+
+
+@guard
+def no_cut_of_the_outcome(case: Case) -> None:
+    """Leave out the measurement that a yes or no was cut from: the birth weight explains no low birth weight."""
+    bound, sheet = case.bound, case.bound.sheet
+    param = next((p for p in bound.spec.params if p.role == "predictors" and p.kind == "columns"), None)
+    outcome = next(iter(bound.of_role("outcome", "event")), "")
+    if sheet is None or param is None or (column := sheet.column(outcome)) is None or column.distinct != 2:
+        return
+    own = list(bound.params.get(param.name) or [])
+    cut = [name for name in own if _cut_from(sheet, outcome, name)]
+    if cut and len(cut) < len(own):
+        bound.params[param.name] = [name for name in own if name not in cut]
+        case.warnings.append(
+            f"{outcome!r} is {cut[0]!r} cut in two, which explains nothing of it: {cut[0]!r} is left out."
+        )
+
+
+_ENOUGH = 20
+
+
+def _cut_from(sheet: Sheet, outcome: str, name: str) -> bool:
+    """Say whether all values of a measurement on one side of an outcome lie beyond all on the other."""
+    column, frame = sheet.column(name), sheet.frame()
+    if column is None or not is_number(column) or column.distinct < _ENOUGH or not {outcome, name} <= {*frame}:
+        return False
+    sides = [part.dropna() for _, part in frame.groupby(outcome)[name]]
+    ends = sorted((part.min(), part.max(), len(part)) for part in sides if len(part))
+    return len(ends) == 2 and min(n for *_, n in ends) >= _ENOUGH and ends[0][1] < ends[1][0]

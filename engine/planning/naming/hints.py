@@ -368,12 +368,11 @@ def of_one_measure(mentions: list[ColumnMention], structure: Structure, words: S
     The name of the measure fits all its columns, the occasion fits that of each measure: together they name one.
     """
     for wide in structure.wide:  # `number of polyps` is of each of number3m and number12m, whichever it was taken for
-        occasions = _START | _END | {part for label in wide.labels for part in name_parts(label)}
         mentions = [
             m._replace(rivals=tuple(name for name in wide.columns if name != m.column))
             if m.column in wide.columns
             and not (m.level or m.strength >= SURE_NAME or m.rivals)
-            and not any(w.number is not None or w.text in occasions for w in words[m.first : m.last + 1])
+            and not any(_tells_when(w, wide) for w in words[m.first : m.last + 1])
             else m
             for m in mentions
         ]
@@ -404,6 +403,13 @@ def of_one_measure(mentions: list[ColumnMention], structure: Structure, words: S
             for m in mentions
         ]
     return mentions
+
+
+def _tells_when(word: Token, wide: WideMeasure) -> bool:
+    """Say whether a word tells an occasion: a number, the start, `October` of a column of Oct."""
+    labels = {part for label in wide.labels for part in name_parts(label)}
+    begun = any(len(part) > 2 and word.text.startswith(part) for part in labels)
+    return word.number is not None or word.text in _START | _END | labels or begun
 
 
 APART = 0.05

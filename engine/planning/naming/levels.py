@@ -208,9 +208,8 @@ def _level(
         window = words[first : last + 1]
         strength = name.strength(window)
         if len(window) == 1:
-            if _only_compares(words, first, level, column):
-                continue
-            strength = _one_word(window[0], level, name, strength, distinctive, text)
+            compares = _only_compares(words, first, level, column)
+            strength = 0.0 if compares else _one_word(window[0], level, name, strength, distinctive, text)
         glued = len(window) > 1 and window[-1].end - window[0].start == sum(len(word.text) for word in window)
         if glued and len(level) <= 3 and not time_unit(window[0].text) and not level.lower().startswith(window[0].text):
             continue  # `DESeq2` and `DUSP1` are names of their own, not D2 and D1
@@ -218,16 +217,15 @@ def _level(
             continue  # `rescue and KO` are two levels, not the one called KO+rescue, and `the gel than placebo` is no placebo gel
         if denied and not any(word.text in NEGATORS or word.text.removesuffix("s") in NO for word in window):
             continue  # `the detected ones` are not those `not detected`
-        if (
-            denied
-            and len(window) == 1
-            and window[0].text.removesuffix("s") in _NEGATIVE
-            and any(same_meaning("positive", part) for part in name.parts[1:])
-        ):
+        if denied and len(window) == 1 and _denies(window[0], name):
             strength = 0.8  # `negatives` for `not detected`
         if strength >= 0.6:
             found.append(ColumnMention(column.name, level, first, last, round(strength, 3)))
     return found
+
+
+def _denies(word: Token, name: Name) -> bool:
+    return word.text.removesuffix("s") in _NEGATIVE and any(same_meaning("positive", part) for part in name.parts[1:])
 
 
 def _only_compares(words: Sequence[Token], at: int, level: str, column: ColumnProfile) -> bool:

@@ -35,6 +35,11 @@ _SAID = (
     re.compile(rf"{_GONE}(?:\s+\w+){{0,2}}?\s*(?:=+|:|\(|\b(?:coded|written|entered|given|marked|shown|stored|recorded|appears?)\b(?:\s+(?:as|with|by|like|a))*)\s*{_CODE}", re.IGNORECASE),
     re.compile(rf"(?<=[\w.])\s*(?:[,;/]|,?\s+and)\s*{_CODE}\s+{_GONE}(?=\s*(?:[.,;:)]|$))", re.IGNORECASE),
 )  # fmt: skip
+CODE_DEFINED = re.compile(
+    r"(?<![\w.])[A-Za-z][\w.]*\s+(?:(?:is|was|=|means?)\s+)?[01]\s+(?:if|when|where|for|means?|is|=)\s[^,;.?!]*",
+    re.IGNORECASE,
+)
+"""`small is 1 if the pup was below 5 g` says what a code stands for, too."""
 NEAR = 60
 """So many characters may lie between a code and the column it is said of."""
 

@@ -34,6 +34,7 @@ from engine.planning.naming.overlaps import at_its_own_time, beside_own, cover, 
 from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level, groups_meant
+from engine.planning.reading.declared import CODE_DEFINED
 from engine.planning.reading.grammar import (
     contrasts,
     defined,
@@ -230,6 +231,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     reading.ranges, reading.nested = ranges(coded, by_name), nested_in(coded)
     reading.counted_for = only_counted_for(coded, _numberings(data))
     explained = [m.span() for m in _EXPLAINED.finditer(question) if not _MOMENT_BEFORE.search(question[: m.start()])]
+    explained += [m.span() for m in CODE_DEFINED.finditer(question) if not _MOMENT_BEFORE.search(m[0])]
     if letters_told(question, [*by_name.values()]):
         explained += [match.span() for match in LETTERS.finditer(question)]
     kept = [
