@@ -57,7 +57,7 @@ def wide_measures(table: View) -> list[WideMeasure]:
 
 
 def _with_its_start(measure: WideMeasure, table: View) -> WideMeasure:
-    """Return the only measurement of a table with the column that is called its start: `baseline` of `n_3m`, `n_12m`."""
+    """Return the only measurement of a table with the column called as its start: `baseline` of `n_3m`, `n_12m`."""
     cols = [col for col in table.cols if col.name in measure.columns]
     starts = [
         col

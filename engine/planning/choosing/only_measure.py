@@ -27,7 +27,7 @@ def with_only_measure(reading: Reading, data: Data) -> Reading | None:
         return of_total
     if any(sheet.profile.best and sheet.profile.best.type in MATRICES for sheet in data.sheets):
         return None  # what is measured of the samples stands in the matrix
-    names = [name for sheet in data.sheets for name in _measures(sheet)]
+    names = [name for sheet in data.sheets for name in measures_of(sheet)]
     if len(names) != 1 or any(_measured(data, m) for m in reading.mentions):
         return None
     places = named_things(reading, unexplained(reading, [], [], data.called()))
@@ -63,7 +63,8 @@ def _numbers(sheet: Sheet) -> list[str]:
     return [c.name for c in sheet.columns if c.scale in NUMBERS and not is_id(c)]
 
 
-def _measures(sheet: Sheet) -> list[str]:
+def measures_of(sheet: Sheet) -> list[str]:
+    """Return the columns of measurements that are neither times, doses nor totals."""
     # What others are a part of is measured with them: performed of opportunities.
     apart = {*sheet.structure.times, *sheet.structure.doses, *sheet.structure.part_of.values()}
     return [name for name in _numbers(sheet) if name not in apart]

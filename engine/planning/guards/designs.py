@@ -20,6 +20,7 @@ from engine.data.matching import match_samples
 from engine.domain.profile import ColumnProfile
 from engine.errors import PlanError
 from engine.planning.binding.bind import bind
+from engine.planning.choosing.only_measure import measures_of
 from engine.planning.guards.case import Case, guard
 from engine.planning.tables.samples import index_of, matrix_of, sample_sheet
 from engine.planning.tables.sheets import is_group
@@ -313,3 +314,17 @@ def replicates(case: Case) -> None:
     left_out = [level for level in sizes if level not in pair]
     if left_out:
         case.bound.reasons.append(f"Samples of {', '.join(map(repr, left_out))} take no part in this comparison.")
+
+
+@guard
+def spread_of_the_pilot(case: Case) -> None:
+    """Take the spread of the only measurement there is for a difference that is named without one, and say so."""
+    bound, sheet = case.bound, case.bound.sheet
+    param = next((p for p in bound.spec.params if p.role == "measure" and p.kind == "column"), None)
+    named = bound.params.get("difference") or bound.params.get("relative_change")
+    if sheet is None or param is None or not named or bound.params.get("sd") or bound.params.get(param.name):
+        return
+    names = [name for name in measures_of(sheet) if name not in bound.columns()]
+    if len(names) == 1:
+        bound.params[param.name] = names[0]
+        bound.reasons.append(f"The spread is that of {names[0]!r} in these data: no other was named.")
