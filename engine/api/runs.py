@@ -87,12 +87,12 @@ def with_data(plan: TaskDag, data: Sequence[Path | str]) -> TaskDag:
         if old is None:
             known = ", ".join(replaced) or "none"
             raise DataError(f"The plan uses no file called {profile.name!r}.", advice=f"Its files are: {known}.")
+        same = profile.sha256 == old.sha256  # what the question said of its rows and columns still holds
         guess = profile.serves_as(old.type)
-        if guess is None:
+        if guess is None and not same:
             reason = profile.warnings[0] if profile.warnings else profile.summary
             raise DataError(f"{profile.name} cannot serve as {old.type.value}: {reason}")
-        same = profile.sha256 == old.sha256  # what the question said of its rows and names still holds
-        read = old.read if same else guess.read
+        read = old.read if same or guess is None else guess.read
         update = {"path": profile.path, "sha256": profile.sha256, "bytes": profile.bytes, "read": read}
         replaced[old.name] = old.model_copy(update=update)
     return plan.model_copy(update={"datasets": list(replaced.values())})

@@ -44,6 +44,7 @@ from engine.planning.choosing.goals import (
     what_to_plan,
 )
 from engine.planning.choosing.only_measure import with_only_measure
+from engine.planning.choosing.predicted import expects, with_values_told
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import NOT_ALONE, items_of_list, needs_no_file
 from engine.planning.choosing.spelling import spelled
@@ -337,6 +338,7 @@ class Planner:
             with_first_end,
             with_merged,
             with_first_rows,
+            with_values_told,
         ):
             reading, data = seen(reading, data) or (reading, data)
         return reading, data, profiles
@@ -423,7 +425,7 @@ class Planner:
                 add_ways(err, data, every, goals[0].analysis.id)
                 raise
         made.not_answered += lost
-        plan = finished(catalogue, goals, every, made, profiles, told=bool(analysis))
+        plan = finished(catalogue, goals, every, made, profiles, told=bool(analysis or reading.at))
         if (put := _reworded(question, data)) is not None:
             understood = [put.typed(span, question) for span in plan.understood]
             plan = plan.model_copy(update={"question": question, "understood": understood})
@@ -439,6 +441,7 @@ class Planner:
         if len(names := chosen_parts(analysis)) > 1:
             goals, aside = chosen_each(catalogue, names, every, reading, data)
             return reading, data, goals, every, aside
+        analysis = analysis or expects(reading, data)
         if analysis:
             computed = chosen_of_computed(catalogue, analysis, reading, data)
         else:

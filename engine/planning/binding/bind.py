@@ -254,7 +254,7 @@ def ask_between(bound: Bound, reading: Reading) -> None:
     """Ask which of several columns is meant that the same words may name and that serve alike: the weight of `bwt` and `lwt`."""
     sheet = bound.sheet
     for param in bound.spec.params if sheet else ():
-        name = bound.params.get(param.name)
+        name = str(bound.params.get(param.name))
         said = [m for m in reading.mentions if m.column == name and not m.level]
         if sheet is None or param.kind != "column" or not said or any(m.strength >= SURE or not m.rivals for m in said):
             continue

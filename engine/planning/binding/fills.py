@@ -35,12 +35,20 @@ def fill(bound: Bound, reading: Reading) -> None:
     _effort(bound, reading)
     _no_event(bound)
     _adjusted(bound, reading)
+    _values_told(bound, reading)
     _random_slope(bound, reading)
     _panel(bound)
     _marked(bound, reading)
     _judged_by(bound, reading)
     if not re.search(r"\bminus\b", reading.question, re.IGNORECASE):
         _later_first(bound)
+
+
+def _values_told(bound: Bound, reading: Reading) -> None:
+    """Say at which values of what explains an outcome it is expected."""
+    param = next((p for p in bound.spec.params if p.role == "values_told"), None)
+    if param is not None and reading.at and (names := bound.of_role("predictors")):
+        bound.params[param.name] = [f"{name}={reading.at[name]}" for name in names if name in reading.at]
 
 
 def rows_counted(bound: Bound) -> None:

@@ -178,7 +178,15 @@ def leaves_what_is_asked(reading: Reading, left: list[int], *, asks: bool = Fals
     where = [match.span("where") for match in _WHERE.finditer(reading.question)]
     whom |= {at for at in places if any(a <= reading.words[at].start < b for a, b in where)}
     two = any(b - a == 1 and not {a, b} & whom for a, b in pairwise(places))
-    return two or (not asks and any(amount_of(reading, at) for at in places))
+    sides = [match.span("what") for match in _EACH_SIDE.finditer(reading.question)]
+    split = any(a <= reading.words[at].start < b for at in places for a, b in sides)
+    return two or split or (not asks and any(amount_of(reading, at) for at in places))
+
+
+_EACH_SIDE = re.compile(
+    r"\b(?:per|by|each|every|both|between(?: the)?)\s+(?P<what>[a-z]+)\s+(?:groups?|arms?)\b", re.IGNORECASE
+)
+"""`per bathing group`: without it the answer is of all rows together."""
 
 
 _WHERE = re.compile(

@@ -93,7 +93,7 @@ def _told_as_time(sheet: Sheet, reading: Reading) -> set[tuple[str, str, str]]:
             clocks.add(column.name)
         elif column and _happened(column) and _CODED.match(reading.question, end):
             events.add(column.name)
-    return {(*clocks, *events, "1")} if len(clocks) == len(events) == 1 else set()
+    return {(clocks.pop(), events.pop(), "1")} if len(clocks) == len(events) == 1 else set()
 
 
 def _called_alike(sheet: Sheet, reading: Reading) -> set[tuple[str, str, str]]:

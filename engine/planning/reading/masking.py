@@ -17,6 +17,7 @@ BY_ROLE = {"END": ("BIN",), "PART": ("NUM", "CNT")}
 
 
 FEW_GROUPS = 6
+"""A column of no more codes than these holds groups; single things are more."""
 
 
 def kind_of(column: ColumnProfile) -> str:
@@ -34,9 +35,10 @@ def kind_of(column: ColumnProfile) -> str:
         "ordered": "CAT",
         "code": "UNIT",
     }
-    few = column.distinct <= FEW_GROUPS and column.role("subject") < 0.5
-    if column.scale == "code" and (column.codes or few):
-        return "CAT"  # of which a legend says what each stands for names groups, not single things
+    if column.scale == "code" and (column.codes or column.distinct <= FEW_GROUPS):
+        return (
+            "CAT"  # few codes, or such of which a legend says what each stands for, name groups and not single things
+        )
     return kinds.get(column.scale, "UNIT")
 
 

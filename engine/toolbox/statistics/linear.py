@@ -12,6 +12,7 @@ from engine.domain.results import Issue
 from engine.domain.toolspec import Citation, Repair
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.expected import expected_values
 from engine.toolbox.statistics.marginal import (
     contrast_frame,
     marginal_findings,
@@ -107,6 +108,10 @@ def with_references(table, references, columns, control=""):
         order = [first, *(other for other in levels if other != first)]
         table = table.assign(**{name: pd.Categorical(labels, categories=order, ordered=True)})
     return table
+
+
+AT = param("Values at which the outcome is expected, each as predictor=value; other factors get a row a level",
+           kind="texts", role="values_told")  # fmt: skip
 
 
 ADJUSTED = param("Predictors that are only adjusted for, which the first sentence leaves out", kind="texts",
@@ -503,10 +508,11 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         "coefficients": "table: a row a term: estimate, interval, p-value",
         "diagnostics": "table: fit and assumption checks",
         "marginal_means": "table: adjusted mean of every level of each factor",
+        "expected": "table: what the model expects at the values that are named, with intervals",
         "contrasts": "table: differences of the adjusted means of all pairs of levels",
         "regression_plot": "figure: fit or coefficients, and residuals",
     },
-    optional_outputs=("marginal_means", "contrasts"),
+    optional_outputs=("marginal_means", "expected", "contrasts"),
     params={
         "outcome": param("The measured outcome", kind="column", of="table", role="measure"),
         "predictors": param("What may explain it", kind="columns", of="table", role="predictors", least=1),
@@ -519,6 +525,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         "references": REFERENCES,
         "control": CONTROL,
         "adjusted": ADJUSTED,
+        "at": AT,
         "interaction": param(
             "Let the effect of the first predictor depend on the second (difference in differences)",
             words=[
@@ -571,7 +578,7 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
     ],
     example="How does fuel use depend on weight, adjusted for horsepower?",
     answers=["linear_regression"],
-    shows={"marginal_means": [], "coefficients": []},
+    shows={"expected": [], "marginal_means": [], "coefficients": []},
 )
 def linear_regression(
     table,
@@ -585,6 +592,7 @@ def linear_regression(
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
     control: str = "",
     adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
+    at: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a linear regression."""
     import pandas as pd
@@ -645,10 +653,16 @@ def linear_regression(
     together = {name: row["p_value"] for name, row in together.items()}
     if not interaction:
         findings = describe_predictors(rows, effects, together, outcome, "is", "estimate", adjusted, means) + findings
+    expected = []
+    if at:
+        model |= {"mse": float(plain_fit.mse_resid)}
+        expected, told, notes = expected_values(design, table, effects, products, grid["levels"], at, model, outcome)
+        findings, warnings = [told, *findings], warnings + notes
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),
         "marginal_means": pd.DataFrame(means) if means else None,
+        "expected": pd.DataFrame(expected) if expected else None,
         "contrasts": contrast_frame(contrasts),
         "regression_plot": linear_figure(plain_fit, design, outcome, rows),
         "findings": findings,

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from engine.domain.toolspec import Citation, NextStep
 from engine.toolbox.registry import param, tool
+from engine.toolbox.statistics.expected import expected_values
 from engine.toolbox.statistics.linear import (
     ADJUSTED,
+    AT,
     CONTROL,
     PER,
     REFERENCES,
@@ -239,10 +241,11 @@ def logistic_figure(rows, event, probability, outcome, level):
         "coefficients": "table: a row a term: coefficient, odds ratio, interval, p-value",
         "diagnostics": "table: events, AUC, separation, fit",
         "marginal_means": "table: adjusted probability of every level of each factor",
+        "expected": "table: what the model expects at the values that are named, with intervals",
         "contrasts": "table: odds ratios of all pairs of levels",
         "regression_plot": "figure: odds ratios and ROC curve",
     },
-    optional_outputs=("marginal_means", "contrasts"),
+    optional_outputs=("marginal_means", "expected", "contrasts"),
     params={
         "outcome": param("The yes/no outcome", kind="column", of="table", role='outcome'),
         "predictors": param("What may explain it", kind="columns", of="table", role='predictors', least=1),
@@ -253,6 +256,7 @@ def logistic_figure(rows, event, probability, outcome, level):
         "references": REFERENCES,
         "control": CONTROL,
         "adjusted": ADJUSTED,
+        "at": AT,
     },
     checks=("tables_not_empty", "p_values_valid", "findings_match_tables", "coefficients_in_their_intervals"),
     keywords=("logistic regression", "odds ratio", "binary outcome", "risk factor", "predict disease", "case control",
@@ -290,6 +294,7 @@ def logistic_regression(
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
     control: str = "",
     adjusted: list[str] = [],  # noqa: B006 - a plain default, never changed
+    at: list[str] = [],  # noqa: B006 - a plain default, never changed
 ):
     """Fit a logistic regression."""
     import numpy as np
@@ -386,10 +391,19 @@ def logistic_regression(
         *describe_predictors(rows, effects, {}, f"The odds of {outcome} = {level}", "are", "odds_ratio", adjusted),
         *findings,
     ]
+    expected = []
+    if at and apart:
+        warnings.append("No chance is given at the values named: the predictors separate events from non-events.")
+    elif at:
+        expected, stated, notes = expected_values(
+            design, table, effects, products, grid["levels"], at, model, f"{outcome} = {level}"
+        )
+        findings, warnings = [stated, *findings], warnings + notes
     return {
         "coefficients": pd.DataFrame(rows),
         "diagnostics": pd.DataFrame(checks).reindex(columns=["check", "value", "p_value", "note"]),
         "marginal_means": pd.DataFrame(means) if means else None,
+        "expected": pd.DataFrame(expected) if expected else None,
         "contrasts": contrast_frame(contrasts),
         "regression_plot": logistic_figure(rows, event, probability, outcome, level),
         "findings": findings,

@@ -1,0 +1,103 @@
+"""What is to be expected at values that the question names: `how many eggs would you predict for a moth of 2 g`.
+
+The columns whose values are told explain the one that is asked for; their values keep no rows.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.planning.naming.mention import ColumnMention
+from engine.planning.reading.read import reread
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Data, Sheet, is_id, is_number
+from engine.text.names import name_parts
+from engine.text.times import time_unit
+
+_PREDICTS = re.compile(
+    r"\b(?:predict(?:s|ed)?(?! well)|expect(?:ed)?|forecast|estimated? (?:for|at|in)|chances?|probability|likelihood|would (?:be|have))\b",
+    re.IGNORECASE,
+)
+_OF = re.compile(r"\s*(?:(?:\(|[=:]|\b(?:is|was|of|at|being|about|around|equal to|equals)\b)\s*)*", re.IGNORECASE)
+_BEFORE = re.compile(r"\s*(?:%|[A-Za-z]{1,8}\s+)?\s*(?:of\s+)?", re.IGNORECASE)
+"""What may stand between a number and the name behind it: `60 % humidity`."""
+
+
+def with_values_told(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
+    """Return the question as one for what a model expects at values, None where it names none or several outcomes."""
+    sheet = data.home(reading.named()) if _PREDICTS.search(reading.question) else None
+    if sheet is None or not (told := _numbers_told(reading, sheet)):
+        return None
+    levels = _levels_told(reading, told)
+    able = [name for name in reading.named() if name not in told | levels and _outcome(sheet, name)]
+    asked = [name for name in able if "outcome" in reading.parts.get(name, ())]
+    if len(able) != 1 and len(asked) != 1:
+        return None
+    outcome = asked[0] if len(asked) == 1 else able[0]
+    mentions = [m._replace(level="") if m.column in {*told, *levels} else m for m in reading.mentions]
+    mentions += [ColumnMention(name, "", at, at, 0.9) for name, (_, at) in told.items() if name not in reading.named()]
+    own = reread(reading, mentions, data)
+    own.at = {name: value for name, (value, _) in told.items()} | levels
+    own.restrictions = [row for row in own.restrictions if row.column not in own.at]
+    own.contrasts = [contrast for contrast in own.contrasts if contrast.column not in own.at]
+    own.parts |= {name: {"cause"} for name in own.named() if name != outcome}
+    own.parts[outcome] = {"outcome"}
+    for _, at in told.values():
+        own.mark(at, at, "number", "the value at which something is expected")
+    return own, data
+
+
+def expects(reading: Reading, data: Data) -> str:
+    """Return the analysis that says what is expected at the values told, "" where none are."""
+    outcome = next((name for name, parts in reading.parts.items() if "outcome" in parts), "") if reading.at else ""
+    column = data.column(outcome) if outcome else None
+    return "" if column is None else "logistic_regression" if column.distinct == 2 else "linear_regression"
+
+
+def _outcome(sheet: Sheet, name: str) -> bool:
+    column = sheet.column(name)
+    return column is not None and (is_number(column) or column.distinct == 2) and not is_id(column)
+
+
+def _numbers_told(reading: Reading, sheet: Sheet) -> dict[str, tuple[str, int]]:
+    """Return number column -> (value, its token) for each whose value stands beside its name, or with its unit of time."""
+    found: dict[str, tuple[str, int]] = {}
+    for at, word in enumerate(reading.words):
+        if word.number is None:
+            continue
+        names = [m.column for m in reading.mentions if _beside(m, at, reading) and _told_of(sheet, m.column)]
+        unit = time_unit(reading.words[at + 1].text) if at + 1 < len(reading.words) else ""
+        timed = [c.name for c in sheet.columns if unit and _in_time(c.name, unit) and _told_of(sheet, c.name)]
+        name = (names or (timed if len(timed) == 1 else [""]))[0]
+        if name and name not in found:
+            found[name] = (f"{word.number:.12g}", at)
+    return found
+
+
+def _told_of(sheet: Sheet, name: str) -> bool:
+    column = sheet.column(name)
+    return column is not None and is_number(column) and not is_id(column)
+
+
+def _beside(mention: ColumnMention, at: int, reading: Reading) -> bool:
+    """Say whether a number is said of a column: in its words, behind them or right before them."""
+    start, end, word = reading.words[mention.first].start, reading.words[mention.last].end, reading.words[at]
+    if mention.first <= at <= mention.last:
+        return bool(mention.level) or mention.width > 1
+    if word.start >= end:
+        return _OF.fullmatch(reading.question[end : word.start]) is not None
+    return _BEFORE.fullmatch(reading.question[word.end : start]) is not None
+
+
+def _in_time(name: str, unit: str) -> bool:
+    parts = name_parts(name)
+    return any(time_unit(part) == unit for part in parts) or (unit == "year" and "age" in parts)
+
+
+def _levels_told(reading: Reading, told: dict[str, tuple[str, int]]) -> dict[str, str]:
+    """Return group -> the only level of it that the question names."""
+    levels: dict[str, set[str]] = {}
+    for m in reading.mentions:
+        if m.level and m.column not in told:
+            levels.setdefault(m.column, set()).add(m.level)
+    return {name: own.pop() for name, own in levels.items() if len(own) == 1}

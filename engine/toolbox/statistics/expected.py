@@ -1,0 +1,139 @@
+"""What a fitted model expects at values that are named: means and chances with intervals, and the span of a new one."""
+
+from __future__ import annotations
+
+from engine.toolbox.tables.columns import finding_values, format_number, in_a_row, numeric_values
+
+
+def given_values(at, predictors):
+    """Return predictor -> value of texts such as `age=60`, in their order; an unknown name raises ValueError."""
+    found = {}
+    for text in at:
+        name, sign, value = text.rpartition("=")
+        name, value = name.strip(), value.strip()
+        if not sign or name not in predictors:
+            raise ValueError(f"{text!r} names no predictor with its value; expected one of {', '.join(predictors)}, "
+                             f"as in '{predictors[0]}=1'.")  # fmt: skip
+        found[name] = value
+    return found
+
+
+def same_number(level, number):
+    """Say whether a level is a number written otherwise."""
+    try:
+        return float(level) == number
+    except ValueError:
+        return False
+
+
+def block_at(name, value, design, table, columns, levels):
+    """Return the cells of a predictor's columns at a value, and a warning where the data do not reach there."""
+    import numpy as np
+
+    if name in levels:
+        number = float(value) if value.replace(".", "", 1).replace("-", "", 1).isdigit() else None
+        alike = [level for level in levels[name] if level == value]
+        alike += [level for level in levels[name] if number is not None and same_number(level, number)]
+        if not alike:
+            raise ValueError(f"{name} has no level {value!r}; it has {', '.join(levels[name][:8])}.")
+        if columns == [name]:  # a number of two values
+            places = np.flatnonzero((table[name].astype(float) == number).to_numpy())
+            return [float(design[name].to_numpy()[places[0]])], ""
+        return [float(term.startswith(f"{name}[{alike[0]} vs ")) for term in columns], ""
+    numbers = numeric_values(table, name)
+    try:
+        number = float(value)
+    except ValueError:
+        raise ValueError(f"{name} is a number; {value!r} is none.") from None
+    step = float(numbers.abs().sum() / design[name].abs().sum())
+    low, high = float(numbers.min()), float(numbers.max())
+    beyond = "" if low <= number <= high else (
+        f"{name} {format_number(number)} lies outside the data ({format_number(low)} to {format_number(high)}): "
+        "what is expected there rests on the model alone.")  # fmt: skip
+    return [number / step], beyond
+
+
+def expected_at(design, effects, products, settings, model):
+    """Return (estimate, lower, upper, ends of a single new one or None) with predictors set, the others as they are.
+
+    Args:
+        design: rows x columns of the model.
+        effects: predictor -> its columns.
+        products: column of an interaction -> the two columns it multiplies.
+        settings: predictor -> the cells of its columns.
+        model: `beta`, `covariance`, `df`, `scale` (mean or probability) and, of means, `mse`.
+    """
+    import numpy as np
+    from scipy import stats
+
+    rows = design.copy()
+    for name, cells in settings.items():
+        rows[effects[name]] = cells
+    for column, (a, b) in products.items():
+        rows[column] = rows[a] * rows[b]
+    x, beta, covariance = rows.to_numpy(dtype=float), model["beta"], model["covariance"]
+    critical = stats.t.ppf(0.975, model["df"]) if np.isfinite(model["df"]) else stats.norm.ppf(0.975)
+    if model["scale"] == "mean":
+        row = x.mean(axis=0)
+        estimate, variance = float(row @ beta), float(row @ covariance @ row)
+        half, new = critical * np.sqrt(variance), critical * np.sqrt(variance + model["mse"])
+        alone = len(settings) == len([name for name in effects if not {*effects[name]} <= {*products}])
+        single = (estimate - float(new), estimate + float(new)) if alone else None
+        return estimate, estimate - float(half), estimate + float(half), single
+    chance = 1 / (1 + np.exp(-(x @ beta)))
+    slope = (chance * (1 - chance)) @ x / len(x)  # the delta method, on the logit of the averaged chance
+    mean = float(chance.mean())
+    half = critical * np.sqrt(float(slope @ covariance @ slope)) / (mean * (1 - mean))
+    logit = np.log(mean / (1 - mean))
+    return mean, *(float(1 / (1 + np.exp(-end))) for end in (logit - half, logit + half)), None
+
+
+def expected_finding(rows, given, combos, others, scale, outcome):
+    """Return the sentence on what is expected, the values of the first row beside it."""
+
+    def size(value):
+        return f"{100 * value:.3g} %" if scale == "probability" else format_number(value)
+
+    parts = []
+    for row, combo in zip(rows, combos, strict=True):
+        own = " with " + " and ".join(f"{name} {level}" for name, level in combo.items()) if combo else ""
+        single = "" if row["new_lower_95"] is None else (
+            f"; a single one between {size(row['new_lower_95'])} and {size(row['new_upper_95'])}")  # fmt: skip
+        parts.append(
+            f"{size(row['expected'])}{own} (95 % CI {size(row['lower_95'])} to {size(row['upper_95'])}{single})"
+        )
+    where = ", ".join(f"{name} {value}" for name, value in given.items())
+    averaged = f", averaged over {in_a_row(others)}" if others else ""
+    what = f"the chance of {outcome}" if scale == "probability" else outcome
+    first = rows[0]
+    return {"text": f"At {where} {what} is expected to be {in_a_row(parts)}{averaged}.",
+            "values": finding_values(expected=(first["expected"], first["lower_95"], first["upper_95"])),
+            "output": "expected", "row": {"at": first["at"]}}  # fmt: skip
+
+
+def expected_values(design, table, effects, products, levels, at, model, outcome):
+    """Return the table of what is expected, its finding and warnings.
+
+    Predictors that are not named keep the values of the data, over which the expectation is averaged, but for factors:
+    of up to six combinations of their levels each has a row.
+    """
+    from itertools import product
+
+    main = [name for name in effects if not {*effects[name]} <= {*products}]
+    given, warnings = given_values(at, main), []
+    settings = {}
+    for name, value in given.items():
+        settings[name], beyond = block_at(name, value, design, table, effects[name], levels)
+        warnings += [beyond] if beyond else []
+    free = [name for name in main if name in levels and name not in given]
+    combos = [dict(zip(free, chosen, strict=True)) for chosen in product(*(levels[name] for name in free))]
+    combos = combos if len(combos) <= 6 else [{}]
+    rows = []
+    for combo in combos:
+        own = settings | {n: block_at(n, level, design, table, effects[n], levels)[0] for n, level in combo.items()}
+        estimate, low, high, single = expected_at(design, effects, products, own, model)
+        told = ", ".join(f"{name} {value}" for name, value in (given | combo).items())
+        ends = dict(zip(("new_lower_95", "new_upper_95"), single or (None, None), strict=True))
+        rows.append({"at": told, "expected": estimate, "lower_95": low, "upper_95": high} | ends)
+    others = [name for name in main if name not in given and name not in (combos[0] or {})]
+    return rows, expected_finding(rows, given, combos, others, model["scale"], outcome), warnings
