@@ -441,7 +441,7 @@ class Planner:
         if len(names := chosen_parts(analysis)) > 1:
             goals, aside = chosen_each(catalogue, names, every, reading, data)
             return reading, data, goals, every, aside
-        analysis = analysis or expects(reading, data)
+        analysis = analysis or expects(reading, every)
         if analysis:
             computed = chosen_of_computed(catalogue, analysis, reading, data)
         else:

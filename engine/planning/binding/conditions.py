@@ -426,6 +426,12 @@ def rated_again(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def values_told(bound: Bound, reading: Reading) -> bool:
+    """The question names values at which something is to be expected: how well it can be predicted is another question."""
+    return bool(reading.at)
+
+
+@_named
 def no_control(bound: Bound, reading: Reading) -> bool:
     """The groups are kinds, not what was done to them: none is called like a control."""
     columns = [bound.sheet.column(name) for name in bound.of_role("label") if bound.sheet]

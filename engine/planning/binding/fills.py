@@ -48,7 +48,7 @@ def _values_told(bound: Bound, reading: Reading) -> None:
     """Say at which values of what explains an outcome it is expected."""
     param = next((p for p in bound.spec.params if p.role == "values_told"), None)
     if param is not None and reading.at and (names := bound.of_role("predictors")):
-        bound.params[param.name] = [f"{name}={reading.at[name]}" for name in names if name in reading.at]
+        bound.params[param.name] = [f"{name}={value}" for name in names for value in reading.at.get(name, [])]
 
 
 def rows_counted(bound: Bound) -> None:

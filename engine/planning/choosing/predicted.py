@@ -6,7 +6,10 @@ The columns whose values are told explain the one that is asked for; their value
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 
+from engine.planning.choosing.goals import CLEAR
+from engine.planning.choosing.score import Candidate
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
@@ -29,29 +32,38 @@ def with_values_told(reading: Reading, data: Data) -> tuple[Reading, Data] | Non
     if sheet is None or not (told := _numbers_told(reading, sheet)):
         return None
     levels = _levels_told(reading, told)
-    able = [name for name in reading.named() if name not in told | levels and _outcome(sheet, name)]
+    able = [name for name in reading.named() if name not in {*told, *levels} and _outcome(sheet, name)]
     asked = [name for name in able if "outcome" in reading.parts.get(name, ())]
     if len(able) != 1 and len(asked) != 1:
         return None
     outcome = asked[0] if len(asked) == 1 else able[0]
     mentions = [m._replace(level="") if m.column in {*told, *levels} else m for m in reading.mentions]
-    mentions += [ColumnMention(name, "", at, at, 0.9) for name, (_, at) in told.items() if name not in reading.named()]
+    mentions += [ColumnMention(n, "", at, at, 0.9) for n, (_, (at, *_)) in told.items() if n not in reading.named()]
     own = reread(reading, mentions, data)
-    own.at = {name: value for name, (value, _) in told.items()} | levels
+    own.at = {name: values for name, (values, _) in told.items()} | {name: [level] for name, level in levels.items()}
     own.restrictions = [row for row in own.restrictions if row.column not in own.at]
     own.contrasts = [contrast for contrast in own.contrasts if contrast.column not in own.at]
     own.parts |= {name: {"cause"} for name in own.named() if name != outcome}
     own.parts[outcome] = {"outcome"}
-    for _, at in told.values():
-        own.mark(at, at, "number", "the value at which something is expected")
+    for at in (at for _, places in told.values() for at in places):
+        own.mark(at, at, "number", "a value at which something is expected")
     return own, data
 
 
-def expects(reading: Reading, data: Data) -> str:
-    """Return the analysis that says what is expected at the values told, "" where none are."""
-    outcome = next((name for name, parts in reading.parts.items() if "outcome" in parts), "") if reading.at else ""
-    column = data.column(outcome) if outcome else None
-    return "" if column is None else "logistic_regression" if column.distinct == 2 else "linear_regression"
+def expects(reading: Reading, every: Sequence[Candidate]) -> str:
+    """Return the analysis that says what is expected at the values told, "" where none are or another is clearly heard."""
+    able = [c for c in every if reading.at and c.bound is not None and not c.bound.missing and _takes_values(c)]
+    heard = max(every, key=lambda c: c.wording, default=None)
+    if not able or heard is None:
+        return ""
+    apart = (
+        heard.wording >= CLEAR and heard not in able and not {c.analysis.id for c in able} & {*heard.analysis.instead}
+    )
+    return "" if apart else max(able, key=lambda c: c.probability).analysis.id
+
+
+def _takes_values(one: Candidate) -> bool:
+    return one.bound is not None and any(param.role == "values_told" for param in one.bound.spec.params)
 
 
 def _outcome(sheet: Sheet, name: str) -> bool:
@@ -59,18 +71,21 @@ def _outcome(sheet: Sheet, name: str) -> bool:
     return column is not None and (is_number(column) or column.distinct == 2) and not is_id(column)
 
 
-def _numbers_told(reading: Reading, sheet: Sheet) -> dict[str, tuple[str, int]]:
-    """Return number column -> (value, its token) for each whose value stands beside its name, or with its unit of time."""
-    found: dict[str, tuple[str, int]] = {}
+def _numbers_told(reading: Reading, sheet: Sheet) -> dict[str, tuple[list[str], list[int]]]:
+    """Return number column -> (values, their tokens) for each of which they stand beside its name, or with its unit of time."""
+    found: dict[str, tuple[list[str], list[int]]] = {}
     for at, word in enumerate(reading.words):
-        if word.number is None:
+        names = {part for m in reading.mentions if m.first <= at <= m.last for part in name_parts(m.column)}
+        if word.number is None or word.text in names:
             continue
         names = [m.column for m in reading.mentions if _beside(m, at, reading) and _told_of(sheet, m.column)]
         unit = time_unit(reading.words[at + 1].text) if at + 1 < len(reading.words) else ""
         timed = [c.name for c in sheet.columns if unit and _in_time(c.name, unit) and _told_of(sheet, c.name)]
         name = (names or (timed if len(timed) == 1 else [""]))[0]
-        if name and name not in found:
-            found[name] = (f"{word.number:.12g}", at)
+        if name:
+            values, places = found.setdefault(name, ([], []))
+            values.append(f"{word.number:.12g}")
+            places.append(at)
     return found
 
 
@@ -83,7 +98,7 @@ def _beside(mention: ColumnMention, at: int, reading: Reading) -> bool:
     """Say whether a number is said of a column: in its words, behind them or right before them."""
     start, end, word = reading.words[mention.first].start, reading.words[mention.last].end, reading.words[at]
     if mention.first <= at <= mention.last:
-        return bool(mention.level) or mention.width > 1
+        return True
     if word.start >= end:
         return _OF.fullmatch(reading.question[end : word.start]) is not None
     return _BEFORE.fullmatch(reading.question[word.end : start]) is not None
@@ -94,7 +109,7 @@ def _in_time(name: str, unit: str) -> bool:
     return any(time_unit(part) == unit for part in parts) or (unit == "year" and "age" in parts)
 
 
-def _levels_told(reading: Reading, told: dict[str, tuple[str, int]]) -> dict[str, str]:
+def _levels_told(reading: Reading, told: Collection[str]) -> dict[str, str]:
     """Return group -> the only level of it that the question names."""
     levels: dict[str, set[str]] = {}
     for m in reading.mentions:

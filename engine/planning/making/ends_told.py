@@ -117,6 +117,10 @@ def _only_clock(sheet: Sheet, reading: Reading) -> set[tuple[str, str, str]]:
     ends = [
         c.name for c in sheet.columns if _happened(c) and c.name in named and not {*name_parts(c.name)} & HINTS["group"]
     ]
+    if len(ends) > 1:  # `does flushing delay deafness`
+        after = [m.start() for form in (_WAITED, _STILL) for m in form.finditer(reading.question)]
+        late = {m.column for m in reading.mentions if after and reading.words[m.first].start > min(after)}
+        ends = [name for name in ends if name in late]
     if len(clocks) != 1 or len(ends) != 1:
         return set()
     visits = clocks[0].name in sheet.structure.times and _VISITS * clocks[0].distinct < (sheet.profile.rows or 0)

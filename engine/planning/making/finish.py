@@ -66,7 +66,8 @@ def finished(
     leaves = bool(profiles) and leaves_what_is_asked(reading, left, asks=asks)
     unsure = alone and (leaves or _unsure(first, every, made, catalogue))
     lost = len(things(reading, left))
-    guessed = unsure or (alone and _faint(first, first.wording, every) and not _put_for_repeats(first, every))
+    put = _put_for_repeats(first, every) or any(c.wording >= LIKELY and _in_place(first, c) for c in every)
+    guessed = unsure or (alone and _faint(first, first.wording, every) and not put)
     if alone and profiles and barely_meant(first, reading, made.data, unsure=guessed, lost=lost):
         raise too_little(reading, made.data, every)
     if unsure:

@@ -89,7 +89,7 @@ def _grown(
     words: Sequence[Token], found: Sequence[ColumnMention], columns: Sequence[ColumnProfile], text: str
 ) -> list[ColumnMention]:
     """Return two words whose beginnings make up a name, wherever each stands: `the genotype of the mother` of `motgen`."""
-    named, extra = {m.column for m in found}, list[ColumnMention]()
+    named, extra = {m.column for m in found if m.strength >= SURE}, list[ColumnMention]()
     for column in columns:
         name = column.name.lower()
         for cut in range(_PIECE, len(name) - _PIECE + 1) if name.isalpha() and column.name not in named else ():
@@ -103,10 +103,8 @@ def _grown(
 
 
 def _begun(words: Sequence[Token], piece: str) -> list[int]:
-    """Return where words stand that begin with a piece of a name and are more than it."""
-    return [
-        at for at, w in enumerate(words) if w.text.startswith(piece) and len(w.text) > len(piece) and w.text not in STOP
-    ]
+    """Return where words stand that begin with a piece of a name."""
+    return [at for at, w in enumerate(words) if w.text.startswith(piece) and w.text not in STOP]
 
 
 _PIECE, _OF_PIECES = 3, 0.8

@@ -36,7 +36,7 @@ _SAID = (
     re.compile(rf"(?<=[\w.])\s*(?:[,;/]|,?\s+and)\s*{_CODE}\s+{_GONE}(?=\s*(?:[.,;:)]|$))", re.IGNORECASE),
 )  # fmt: skip
 CODE_DEFINED = re.compile(
-    r"(?<![\w.])[A-Za-z][\w.]*\s+(?:(?:is|was|=|means?)\s+)?[01]\s+(?:if|when|where|for|means?|is|=)\s[^,;.?!]*",
+    r"(?<![\w.])[A-Za-z][\w.]*\s+(?:(?:is|was|=|means?)\s+)?[01]\s+(?:if|when|where|for|means?|is|=)\s(?P<what>[^,;.?!]*)",
     re.IGNORECASE,
 )
 """`small is 1 if the pup was below 5 g` says what a code stands for, too."""

@@ -103,6 +103,8 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     inside = terms_in(words, terms)
     mentions = _not_genes(_mentions(question, words, data, inside), question, words, data)
     mentions = without_cuts_told(mentions, words, question)
+    defined = [match.span("what") for match in CODE_DEFINED.finditer(question)]
+    mentions = [m for m in mentions if m.level or not any(a <= words[m.first].start < b for a, b in defined)]
     mentions = counted_among(mentions, words, question)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}

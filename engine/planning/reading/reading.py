@@ -125,8 +125,8 @@ class Reading:
     """Columns of one of whose levels the share is compared, however many levels they have."""
     explained: set[int] = field(default_factory=set)
     """The tokens that say so: they ask for nothing."""
-    at: dict[str, str] = field(default_factory=dict[str, str])
-    """Column -> the value at which something is to be expected."""
+    at: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Column -> the values at which something is to be expected."""
     chosen: Choices = field(default_factory=dict[str, Mapping[str, Any]])
     """The columns, levels and values that a person chose; they go before all words."""
     used: dict[int, tuple[Taken, str, float]] = field(default_factory=dict)

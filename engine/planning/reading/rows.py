@@ -102,7 +102,7 @@ _EFFECT_OF = re.compile(
 """`OR of hay (feed = 2), adjusted for`: what is set against the others."""
 _WHO_DOES = re.compile(
     r"(?:(?:^|[.?!;,]\s+|\band\s+)(?:do|does|did|has|have)\s+(?:the\s+)?(?:[\w-]+\s+){1,3}|"
-    r"\b(?:\w{3,}er|more|less|better|worse)\s+(?:often\s+|common\s+|likely\s+)?(?:in|for|with|among)\s+(?:the\s+)?[\w-]+\s*)$",
+    r"\b(?:\w{3,}er|more|less|better|worse)\s+(?:often\s+|common\s+|likely\s+)?(?:in|for|with|among)\s+(?:the\s+)?(?:[\w-]+\s+)?[\w-]+\s*)$",
     re.IGNORECASE,
 )
 """`does deep ploughing (plough = 1) delay ...`, `is it higher in women (sex = 2)`: set against the others where nothing else is."""

@@ -6,7 +6,7 @@ from engine.toolbox.tables.columns import finding_values, format_number, in_a_ro
 
 
 def given_values(at, predictors):
-    """Return predictor -> value of texts such as `age=60`, in their order; an unknown name raises ValueError."""
+    """Return predictor -> values of texts such as `age=60`, in their order; an unknown name raises ValueError."""
     found = {}
     for text in at:
         name, sign, value = text.rpartition("=")
@@ -14,7 +14,7 @@ def given_values(at, predictors):
         if not sign or name not in predictors:
             raise ValueError(f"{text!r} names no predictor with its value; expected one of {', '.join(predictors)}, "
                              f"as in '{predictors[0]}=1'.")  # fmt: skip
-        found[name] = value
+        found[name] = list(dict.fromkeys([*found.get(name, []), value]))
     return found
 
 
@@ -88,7 +88,7 @@ def expected_at(design, effects, products, settings, model):
     return mean, *(float(1 / (1 + np.exp(-end))) for end in (logit - half, logit + half)), None
 
 
-def expected_finding(rows, given, combos, others, scale, outcome):
+def expected_finding(rows, told, combos, held, others, scale, outcome):
     """Return the sentence on what is expected, the values of the first row beside it."""
 
     def size(value):
@@ -96,17 +96,19 @@ def expected_finding(rows, given, combos, others, scale, outcome):
 
     parts = []
     for row, combo in zip(rows, combos, strict=True):
-        own = " with " + " and ".join(f"{name} {level}" for name, level in combo.items()) if combo else ""
+        own = "".join(f" {'at' if name in held else 'with'} {name} {value}" for name, value in combo.items())
         single = "" if row["new_lower_95"] is None else (
             f"; a single one between {size(row['new_lower_95'])} and {size(row['new_upper_95'])}")  # fmt: skip
         parts.append(
             f"{size(row['expected'])}{own} (95 % CI {size(row['lower_95'])} to {size(row['upper_95'])}{single})"
         )
-    where = ", ".join(f"{name} {value}" for name, value in given.items())
+    where = ", ".join(f"{name} {value}" for name, value in told.items())
     averaged = f", averaged over {in_a_row(others)}" if others else ""
     what = f"the chance of {outcome}" if scale == "probability" else outcome
     first = rows[0]
-    return {"text": f"At {where} {what} is expected to be {in_a_row(parts)}{averaged}.",
+    start = f"At {where} {what}" if told else what[:1].upper() + what[1:]
+    text = f"{start} is expected to be {in_a_row(parts)}{averaged}."
+    return {"text": text,
             "values": finding_values(expected=(first["expected"], first["lower_95"], first["upper_95"])),
             "output": "expected", "row": {"at": first["at"]}}  # fmt: skip
 
@@ -119,21 +121,29 @@ def expected_values(design, table, effects, products, levels, at, model, outcome
     """
     from itertools import product
 
+    import numpy as np
+
     main = [name for name in effects if not {*effects[name]} <= {*products}]
     given, warnings = given_values(at, main), []
-    settings = {}
-    for name, value in given.items():
-        settings[name], beyond = block_at(name, value, design, table, effects[name], levels)
-        warnings += [beyond] if beyond else []
-    free = [name for name in main if name in levels and name not in given]
-    combos = [dict(zip(free, chosen, strict=True)) for chosen in product(*(levels[name] for name in free))]
-    combos = combos if len(combos) <= 6 else [{}]
+    cells = {}
+    for name, values in given.items():
+        for value in values:
+            cells[name, value], beyond = block_at(name, value, design, table, effects[name], levels)
+            warnings += [beyond] if beyond else []
+    told = {name: values[0] for name, values in given.items() if len(values) == 1}
+    free = {name: levels[name] for name in main if name in levels and name not in given}
+    open_to = {name: values for name, values in given.items() if name not in told}
+    several = open_to | (free if np.prod([len(values) for values in free.values()]) <= 6 else {})
+    combos = [dict(zip(several, chosen, strict=True)) for chosen in product(*several.values())]
     rows = []
     for combo in combos:
-        own = settings | {n: block_at(n, level, design, table, effects[n], levels)[0] for n, level in combo.items()}
+        own = {
+            name: cells.get((name, value)) or block_at(name, value, design, table, effects[name], levels)[0]
+            for name, value in (told | combo).items()
+        }
         estimate, low, high, single = expected_at(design, effects, products, own, model)
-        told = ", ".join(f"{name} {value}" for name, value in (given | combo).items())
+        where = ", ".join(f"{name} {value}" for name, value in (told | combo).items())
         ends = dict(zip(("new_lower_95", "new_upper_95"), single or (None, None), strict=True))
-        rows.append({"at": told, "expected": estimate, "lower_95": low, "upper_95": high} | ends)
-    others = [name for name in main if name not in given and name not in (combos[0] or {})]
-    return rows, expected_finding(rows, given, combos, others, model["scale"], outcome), warnings
+        rows.append({"at": where, "expected": estimate, "lower_95": low, "upper_95": high} | ends)
+    others = [name for name in main if name not in told | combos[0]]
+    return rows, expected_finding(rows, told, combos, open_to, others, model["scale"], outcome), warnings
