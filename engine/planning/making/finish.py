@@ -66,7 +66,9 @@ def finished(
     leaves = bool(profiles) and leaves_what_is_asked(reading, left, asks=asks)
     unsure = alone and (leaves or _unsure(first, every, made, catalogue))
     lost = len(things(reading, left))
-    put = _put_for_repeats(first, every) or any(c.wording >= LIKELY and _in_place(first, c) for c in every)
+    put = _put_for_repeats(first, every) or (
+        _all_named(first, made) and any(_in_place(first, c) for c in every if c.wording >= LIKELY)
+    )
     guessed = unsure or (alone and _faint(first, first.wording, every) and not put)
     if alone and profiles and barely_meant(first, reading, made.data, unsure=guessed, lost=lost):
         raise too_little(reading, made.data, every)
@@ -174,6 +176,15 @@ def _in_place(first: Candidate, heard: Candidate) -> bool:
     subjects = {item.subject for item in first.bound.sheet.structure.repeated} if first.bound.sheet else set[str]()
     same = more <= subjects or heard.unmet == ("nothing_left",)
     return first.analysis.id in heard.analysis.instead and same
+
+
+def _all_named(first: Candidate, made: Making) -> bool:
+    """Say whether the question names all that a step takes beside the follow-up and whose rows belong together."""
+    sheet = first.bound.sheet if first.bound else None
+    if first.bound is None or sheet is None:
+        return False
+    known = {*sheet.structure.survival.values(), *(item.subject for item in sheet.structure.repeated)}
+    return {*first.bound.columns()} - known <= {*made.reading.named()}
 
 
 def _same_columns(first: Candidate, other: Candidate) -> bool:
