@@ -179,7 +179,7 @@ def leaves_what_is_asked(reading: Reading, left: list[int], *, asks: bool = Fals
     whom |= {at for at in places if any(a <= reading.words[at].start < b for a, b in where)}
     two = any(b - a == 1 and not {a, b} & whom for a, b in pairwise(places))
     sides = [match.span("what") for match in _EACH_SIDE.finditer(reading.question)]
-    split = any(a <= reading.words[at].start < b for at in places for a, b in sides)
+    split = any(a <= reading.words[at].start < b for at in left for a, b in sides)
     return two or split or (not asks and any(amount_of(reading, at) for at in places))
 
 

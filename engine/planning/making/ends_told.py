@@ -60,8 +60,9 @@ def with_ends_told(reading: Reading, data: Data) -> Data:
             continue
         if not waits:
             exactly = {m.column for m in reading.mentions if not m.level and m.strength >= EXACT}
-            pairs = {pair for pair in _called_alike(sheet, reading) if {*pair[:2]} <= exactly}
-            return data.seen(sheet, _followed(sheet, *pairs.pop())) if len(pairs) == 1 else data
+            pairs = _called_alike(sheet, reading)
+            only = pairs.pop() if len(pairs) == 1 else ("", "", "")
+            return data.seen(sheet, _followed(sheet, *only)) if {*only[:2]} <= exactly else data
         ends = [found for column in sheet.columns if (found := _end_told(column, reading))]
         clocks = _clocks(sheet, reading)
         if len(ends) == len(clocks) == 1:

@@ -89,6 +89,17 @@ def cover(mentions: Sequence[ColumnMention]) -> list[ColumnMention]:
     return sorted(best[-1][1], key=lambda m: m.first)
 
 
+def in_one_row(mentions: Sequence[ColumnMention], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
+    """Return the mentions with levels that stand in a row as of one column, that of the last: `mothers of strain A B I or J`."""
+    levels = {column.name: column.levels for column in columns}
+    found = list(mentions)
+    for at in range(len(found) - 2, -1, -1):
+        one, after = found[at], found[at + 1]
+        if one.level and after.level and one.last + 1 == after.first and one.level in levels.get(after.column, ()):
+            found[at] = one._replace(column=after.column)
+    return found
+
+
 def at_its_own_time(mentions: list[ColumnMention], words: Sequence[Token]) -> list[ColumnMention]:
     """Return the mentions without a time that only says which moment a column before it is of: `cures at day 21` of `cure_d21`."""
     gone: set[int] = set()

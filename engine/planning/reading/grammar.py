@@ -82,6 +82,8 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b{_CHANCE} (?:for|in|with|among|between|by){_GAP}{_X}(?:\s*<c\d+>)?{_GAP}\b(?:of|to){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b{_UNLIKE_IN}{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:plot|draw|show|graph|chart|curves? of|histogram of|distribution of){_GAP}{_Y}{_GAP}\b(?:against|vs\.?|versus|over|by){_GAP}{_X}", {"x": "over", "y": "outcome"}),
+    (rf"\bhow many (?:of )?(?:the )?{_X}(?:\s+(?!<)\w+)?\s+(?:(?:who|that|also)\s+)*(?:have|has|had|got|get|develop\w*|show\w*|were|was|are|is)\b{_GAP}{_Y}",
+     {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:over|against|vs\.?|versus|as a function of|along){_GAP}{_X}", {"x": "over", "y": "outcome"}),
     (rf"\bat (?:what|which){_GAP}{_X}{_GAP}\b(?:half|(?:50|ten|10|90) ?%)(?: of)?{_GAP}{_Y}", {"x": "over", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:per|{_BY}|for each|for every|in each|according to|split by|separately for|grouped by|broken down by|within each){_GAP}{_B}", {"b": "by"}),

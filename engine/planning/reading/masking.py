@@ -81,7 +81,16 @@ def masked(
     text = "".join([*pieces, reading.question[at:stop]])
     for gene, _, _ in reading.genes:
         text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
-    return _IN_THE_MODEL.sub(r", adjusted for \1", _WITHIN.sub("", _OF_OURS.sub(r"\1 ", text)))
+    text = _IN_THE_MODEL.sub(r", adjusted for \1", _WITHIN.sub("", _OF_OURS.sub(r"\1 ", text)))
+    return text if _DRAWS.search(text) else _BOX.sub("units", text)
+
+
+_BOX = re.compile(r"\bbox(?:es)?\b", re.IGNORECASE)
+_DRAWS = re.compile(
+    r"\bbox(?:es)?[ -]?(?:plots?|and|&|whisker|chart)|\b(?:plots?|draw\w*|graphs?|figures?|show\w*|charts?|whiskers?)\b",
+    re.IGNORECASE,
+)
+"""Where nothing is to be drawn a box is where animals are kept."""
 
 
 _IN_THE_MODEL = re.compile(

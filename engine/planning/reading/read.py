@@ -30,7 +30,7 @@ from engine.planning.naming.hints import (
 from engine.planning.naming.levels import beginnings, classes_meant, level_mentions
 from engine.planning.naming.mention import SURE, SURE_NAME, ColumnMention
 from engine.planning.naming.numbered import at_last, numbered_mentions
-from engine.planning.naming.overlaps import at_its_own_time, beside_own, cover, of_neighbours
+from engine.planning.naming.overlaps import at_its_own_time, beside_own, cover, in_one_row, of_neighbours
 from engine.planning.naming.states import states_meant, undosed
 from engine.planning.reading.coded import Coded
 from engine.planning.reading.contrast import control_level, groups_meant
@@ -467,7 +467,8 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
     rest = of_neighbours(beside_own(list(unique.values())), words)
     begun = {c.last for c in classes if c.level and c.first == c.last}  # the final of `final weight` is a time
     rest = [m._replace(first=m.first + 1) if m.first in begun and m.width > 1 else m for m in rest]
-    return cover([*classes, *(m for m in rest if not any(c.first <= m.first and m.last <= c.last for c in classes))])
+    own = [m for m in rest if not any(c.first <= m.first and m.last <= c.last for c in classes)]
+    return in_one_row(cover([*classes, *own]), data.columns())
 
 
 def _known_features(data: Data) -> frozenset[str]:
