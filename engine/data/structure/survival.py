@@ -396,7 +396,14 @@ def _clock_score(col: Col, times: list[str]) -> float:
         return 0.6 if col.size > FEW or col.size > 0.4 * len(col.codes) else 0.4
     if col.hint("month", "occasion_first", "occasion_last") or at_an_occasion(col.name):
         return 0.0  # what was counted in August is no time, nor a length in mm at 5 dpf
-    return 0.25 if spread and col.size > FEW and not unit_of(col.name) and column.scale == "number" else 0.0
+    plain = not unit_of(col.name) and not {*tokens(col.name)} & _VITAL
+    return 0.25 if spread and col.size > FEW and plain and column.scale == "number" else 0.0
+
+
+_VITAL = frozenset(
+    "hr sbp dbp bp map bmi rr pulse temp temperature weight height glucose crp hb hgb creat creatinine lactate".split()
+)
+"""What is measured of patients: a heart rate is no time, whatever ends beside it."""
 
 
 _OF_DEATH = frozenset("os overall death dead died dies mortality deceased surv survival".split())

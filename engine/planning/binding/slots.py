@@ -114,6 +114,8 @@ def _response(column: ColumnProfile, sheet: Sheet) -> float:
     # What is the same in all rows of a subject (its arm, its diet) cannot be what a model of its repeated rows explains.
     if sheet.structure.repeated and column.name in sheet.structure.repeated[0].between:
         return 0.0
+    if column.name in sheet.structure.part_of.values():
+        return 0.0  # out of how many is no outcome
     # Of several names none is what happened: a model has no such outcome.
     return max(_measure(column, sheet), 0.75 * (column.scale == "binary"), _count(column, sheet))
 

@@ -7,13 +7,14 @@ description (`bootstrap` in an intraclass correlation with bootstrapped limits).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from engine.domain.toolspec import ToolSpec
 from engine.planning.naming.numbers import CUT_AFTER
 from engine.planning.reading.declared import CODE_DEFINED
 from engine.planning.reading.reading import Reading
+from engine.text.numbers import as_number
 
 
 class Way(NamedTuple):
@@ -25,6 +26,8 @@ class Way(NamedTuple):
     """True where rows that the question leaves out by name are what is meant."""
     by_column: bool = True
     """True where the name of a column among the words takes them."""
+    of_level: bool = False
+    """True where it only matters if its number is a level of some column, which may be what is meant."""
     ask: str = ""
     """What to say next instead; `{measure}` is what was measured."""
 
@@ -60,7 +63,7 @@ _WAYS = (
         r"days?\b|weeks?\b|months?\b|years?\b|hours?\b|h\b|min\b|groups?\b|levels?\b))",
         "rows are not chosen by that number; say it with the name of the column, as in 'age above 65'", by_column=False),
     Way(r"(?<!again )(?:after|at|on|by) \d+(?:[.,]\d+)? ?(?:min(?:utes?)?|h(?:ours?|rs?)?|d(?:ays?)?|w(?:eeks?|ks?)?|months?|years?)\b",
-        "no column says which rows are of that time; say it with the name of a column"),
+        "no column says which rows are of that time; say it with the name of a column", of_level=True),
     Way(r"quadratic\w*|polynomial\w*|cubic\w*|splines?", _NO_STEP),
     Way(r"propensit\w+|inverse probability|IPTW|IPW|case.?control match\w*|matched? (?:on|by|for) (?=age|sex)", _NO_STEP),
     Way(r"(?:survey|sampling|inverse.variance|analytic) weight\w*", _NO_STEP),
@@ -82,13 +85,20 @@ def is_about(way: Way, steps: Iterable[ToolSpec]) -> bool:
     return any(re.search(rf"\b(?:{way.called})", text, re.IGNORECASE) for text in texts)
 
 
-def not_done(reading: Reading, steps: Iterable[ToolSpec]) -> list[str]:
-    """Return what is said of the ways that a question asks for and that no step of the plan goes."""
+def not_done(reading: Reading, steps: Iterable[ToolSpec], levels: Collection[float | None] = ()) -> list[str]:
+    """Return what is said of the ways that a question asks for and that no step of the plan goes.
+
+    Args:
+        reading: the question.
+        steps: the tools of the plan.
+        levels: the numbers that are levels of columns.
+    """
     steps, lines = [*steps], list[str]()
     own = {param.name for spec in steps for param in spec.params}
     defined = [match.span() for match in CODE_DEFINED.finditer(reading.question)]
     for said, way in ways_said(reading.question):
-        if any(start <= said.start() < end for start, end in defined):
+        told = way.of_level and not {as_number(number) for number in re.findall(r"\d+(?:\.\d+)?", said[0])} & {*levels}
+        if told or any(start <= said.start() < end for start, end in defined):
             continue
         taken = [
             reading.used.get(at, ("", "", 0.0))

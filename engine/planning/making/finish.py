@@ -22,8 +22,11 @@ from engine.planning.reading.settings import cut_by_setting
 from engine.planning.tables.sheets import EVERY_ROW, is_id
 from engine.planning.telling.lacking import why_not
 from engine.planning.telling.refusals import alternatives_of, did_you_mean, says, too_little
+from engine.text.numbers import as_number
 from engine.toolbox.typecheck import check_plan
 
+FEW_LEVELS = 12
+"""A column of so many levels may be of times that its name does not tell."""
 FAR = 4.0
 """Or from `LIKELY` on, when it is so many times the next one's: what is left is spread over many."""
 
@@ -86,7 +89,10 @@ def finished(
         f"{name!r} is named in the question and has no part in this plan." for name in _without_part(made)
     ]
     made.not_answered += not_held(reading, left)
-    made.not_answered += not_done(reading, map(catalogue.registry.get, dict.fromkeys(n.tool for n in nodes)))
+    levels = {
+        as_number(level) for column in made.data.columns() if column.distinct <= FEW_LEVELS for level in column.levels
+    }
+    made.not_answered += not_done(reading, map(catalogue.registry.get, dict.fromkeys(n.tool for n in nodes)), levels)
     fillers = [at for at in range(len(reading.words)) if at not in reading.used and at not in left]
     plan = TaskDag(
         question=reading.question, datasets=made.builder.used_datasets(), nodes=nodes, open_questions=made.questions,

@@ -256,6 +256,8 @@ def _ends(
         column, said = by_name.get(mention.column), words[mention.first - 1]
         if column is not None and (level := _of_two(column, said)):
             found.append(ColumnMention(column.name, level, mention.first - 1, mention.last, 0.9))
+        if text[said.end : words[mention.first].start] == "-":
+            continue  # `the first-year birds` are young ones
         if column is None or not _AT_THE.search(text[: said.start]) or _SOUGHT.match(text[words[mention.last].end :]):
             continue
         dosed, timed = column.role("dose") >= LIKELY, column.role("time") >= LIKELY

@@ -90,13 +90,18 @@ def cover(mentions: Sequence[ColumnMention]) -> list[ColumnMention]:
 
 
 def in_one_row(mentions: Sequence[ColumnMention], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
-    """Return the mentions with levels that stand in a row as of one column, that of the last: `mothers of strain A B I or J`."""
+    """Return the mentions with levels in a row as of one column, that of the last (`mothers of strain A B I or J`).
+
+    Words side by side that each name one column are one name of it.
+    """
     levels = {column.name: column.levels for column in columns}
     found = list(mentions)
     for at in range(len(found) - 2, -1, -1):
         one, after = found[at], found[at + 1]
         if one.level and after.level and one.last + 1 == after.first and one.level in levels.get(after.column, ()):
             found[at] = one._replace(column=after.column)
+        elif one.column == after.column and not (one.level or after.level) and one.last + 1 == after.first:
+            found[at : at + 2] = [one._replace(last=after.last, strength=max(one.strength, after.strength))]
     return found
 
 

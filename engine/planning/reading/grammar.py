@@ -82,6 +82,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b{_CHANCE} (?:for|in|with|among|between|by){_GAP}{_X}(?:\s*<c\d+>)?{_GAP}\b(?:of|to){_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b{_UNLIKE_IN}{_VARIES}\b{_GAP}\b(?:with|by|between|among|across|over|according to|for|in|per|from){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"\b(?:plot|draw|show|graph|chart|curves? of|histogram of|distribution of){_GAP}{_Y}{_GAP}\b(?:against|vs\.?|versus|over|by){_GAP}{_X}", {"x": "over", "y": "outcome"}),
+    (rf"\bwhat\s+(?:\w+\s+)?(?:drives?|determines?|affects?|influences?|explains?|controls?|causes?|changes?)\b{_GAP}{_Y}", {"y": "outcome"}),
     (rf"\bhow many (?:of )?(?:the )?{_X}(?:\s+(?!<)\w+)?\s+(?:(?:who|that|also)\s+)*(?:have|has|had|got|get|develop\w*|show\w*|were|was|are|is)\b{_GAP}{_Y}",
      {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\b(?:over|against|vs\.?|versus|as a function of|along){_GAP}{_X}", {"x": "over", "y": "outcome"}),
@@ -102,7 +103,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"(?P<s>{_ITEM})\s+(?:as|is)\s+(?:a\s+|the\s+)?random", {"s": "subject"}),
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), roles) for pattern, roles in _RELATIONS)
-_AGAINST = r"(?:vs\.?|versus|against|compared (?:to|with)|relative to|over|than|(?<=er )then|(?<=more )then|(?<=less )then|rather than|minus|instead of|from|better|worse)"
+_AGAINST = r"(?:vs?\.?|versus|against|compared (?:to|with)|relative to|over|than|(?<=er )then|(?<=more )then|(?<=less )then|rather than|minus|instead of|from|better|worse)"
 _ALONE = re.compile(r"(?<![>\s])\s*\(\s*(<[cl]\d+>)\s*\)")
 """The name of a column behind the words for it: `with the same tail length (TL)`."""
 _REMARK = re.compile(r"(<c\d+>)\s*\((?:[^()<]|<l\d+>)*\)")

@@ -106,7 +106,7 @@ _WHO_DOES = re.compile(
     re.IGNORECASE,
 )
 """`does deep ploughing (plough = 1) delay ...`, `is it higher in women (sex = 2)`: set against the others where nothing else is."""
-_SET_AGAINST = re.compile(r"\b(?:than|vs\.?|versus|against|compared|between)\b", re.IGNORECASE)
+_SET_AGAINST = re.compile(r"\b(?:than|vs?\.?|versus|against|compared|between)\b", re.IGNORECASE)
 
 
 def _on_both_sides(coded: Coded) -> Iterator[ColumnMention]:

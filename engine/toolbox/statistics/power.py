@@ -162,7 +162,7 @@ _MORE = (
 _CASE = r"(?:cases?|patients?|exposed|treated|animals?|subjects?)"
 _UNLIKE = r"(?:vs\.?|versus|against|to|instead of)"
 _WORD = rf"(?!(?:and|but|{_UNLIKE})\b)[a-z-]+"
-_GROUP = rf"(?:with|in|under|on|for|among|after)\s+(?:{_WORD}\s+){{0,3}}?{_WORD}"
+_GROUP = rf"(?:with|in|under|on|for|among|after|of)\s+(?:{_WORD}\s+){{0,3}}?{_WORD}"
 _JOIN = rf"(?:\s*[,;]\s*(?:(?:and|but)\s+)?|\s+(?:and|but|{_UNLIKE})\s+)"
 _NO_SHARE = r"(?!\s*(?:power|alpha|chance|certainty|significance|drop|loss|lost|attrition|more|less|higher|lower))"
 """`30 % with usual care, 20 % hoped for` are two shares; `20 % drop-out` and `80 % power` are none."""
