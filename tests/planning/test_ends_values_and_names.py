@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from plan_questions import profile_files, the_planner
 
+from engine.errors import PlanError
+
 DRAW = np.random.default_rng(77)
 N = 90
 
@@ -208,3 +210,35 @@ def test_the_words_for_a_measure_are_of_the_occasion_that_is_named(planner, file
     made, _, _ = steps(planner, "is the number of warts at 6 months lower with copper than with water?", files["warts"])
     (params,) = [p for p in made.values() if "number6m" in str(p)]
     assert "number2m" not in str(params)
+
+
+# ==== what a sceptic tried ====
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what is the expected pwt at dwt 180, excluding the old barn?",
+        "is the expected pwt higher in piglets with dwt above 150?",
+        "in the new barn only, how is pwt expected to depend on dwt at 150?",
+    ],
+)
+def test_rows_kept_left_out_or_compared_are_no_values(planner, files, question):
+    made, _, _ = steps(planner, question, files["pups"])
+    assert not any(params.get("at") for params in made.values())
+
+
+def test_of_one_and_two_only_a_legend_says_which_happened(planner, tmp_path):
+    frame = pd.DataFrame(
+        {"vole": range(60), "bait": [0, 1] * 30, "cyst_day": DRAW.integers(1, 90, 60), "cyst": DRAW.integers(1, 3, 60)}
+    )
+    frame.to_csv(tmp_path / "voles.csv", index=False)
+    with pytest.raises(PlanError, match="needs a table with a time column and an event column"):
+        steps(planner, "does the bait delay the cyst?", tmp_path / "voles.csv")
+
+
+def test_a_heart_rate_is_no_time_of_survival(planner, tmp_path):
+    pd.DataFrame({"pat": range(80), "survived": DRAW.integers(0, 2, 80), "age": DRAW.integers(20, 90, 80),
+                  "HR": np.round(DRAW.gamma(9, 11, 80)).astype(int), "SBP": DRAW.integers(90, 180, 80)}).to_csv(tmp_path / "icu.csv", index=False)  # fmt: skip
+    (profile,) = profile_files([tmp_path / "icu.csv"])
+    assert profile.structure.survival == {}

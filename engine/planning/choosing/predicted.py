@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from engine.data.structure.scales import HINTS
 from engine.planning.choosing.goals import CLEAR
 from engine.planning.choosing.score import Candidate
 from engine.planning.naming.mention import ColumnMention
@@ -18,22 +19,39 @@ from engine.text.names import name_parts
 from engine.text.times import time_unit
 
 _PREDICTS = re.compile(
-    r"\b(?:predict(?:s|ed)?(?! well)|expect(?:ed)?|forecast|estimated? (?:for|at|in)|chances?|probability|likelihood|would (?:be|have))\b",
+    r"\b(?:predict(?:s|ed)?(?! well)|expect(?:ed)?|forecast|estimated? (?:for|at|in)|chances?|probability|likelihood)\b",
     re.IGNORECASE,
 )
 _OF = re.compile(r"\s*(?:(?:\(|[=:]|\b(?:is|was|of|at|being|about|around|equal to|equals)\b)\s*)*", re.IGNORECASE)
+_OTHERWISE = re.compile(
+    r"\b(?:only|alone|among|amongst|excluding|except|without|(?<!does )(?<!do )(?<!did )not|above|over|under|below|older|younger|"
+    r"(?:more|less|fewer) than|at least|at most|higher|lower|versus|vs\.?)\b",
+    re.IGNORECASE,
+)
+"""Here rows are kept, left out or compared, and no single value is meant."""
+_WHOSE = re.compile(r"\b(?:of|for|in|with)\s+an?\s+$", re.IGNORECASE)
+_CHANCE_OF = re.compile(
+    r"\b(?:chances?|probability|likelihood|risk|odds)\s+(?:of|for|that)\s+(?:(?:an?|the|her|his)\s+)?$", re.IGNORECASE
+)
+_UNTIL = re.compile(r"\b(?:by|within|until|after|at)\s+(?:the\s+)?\d[\d.]*[\s-]*(?P<unit>[A-Za-z]+)", re.IGNORECASE)
 _BEFORE = re.compile(r"\s*(?:%|[A-Za-z]{1,8}\s+)?\s*(?:of\s+)?", re.IGNORECASE)
 """What may stand between a number and the name behind it: `60 % humidity`."""
 
 
 def with_values_told(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return the question as one for what a model expects at values, None where it names none or several outcomes."""
-    sheet = data.home(reading.named()) if _PREDICTS.search(reading.question) else None
-    if sheet is None or not (told := _numbers_told(reading, sheet)):
+    asks = _PREDICTS.search(reading.question) and not _OTHERWISE.search(reading.question)
+    sheet = data.home(reading.named()) if asks else None
+    if sheet is None or _of_a_follow_up(reading, sheet) or not (told := _numbers_told(reading, sheet)):
         return None
     levels = _levels_told(reading, told)
-    able = [name for name in reading.named() if name not in {*told, *levels} and _outcome(sheet, name)]
-    asked = [name for name in able if "outcome" in reading.parts.get(name, ())]
+    before = {m: reading.question[: reading.words[m.first].start] for m in reading.mentions}
+    sought = {m.column for m, text in before.items() if _CHANCE_OF.search(text)}
+    whose = {m.column for m, text in before.items() if _WHOSE.search(text)} - sought
+    able = [n for n in reading.named() if n not in {*told, *levels, *whose} and _outcome(sheet, n)]
+    asked = [name for name in able if name in sought] or [
+        name for name in able if "outcome" in reading.parts.get(name, ())
+    ]
     if len(able) != 1 and len(asked) != 1:
         return None
     outcome = asked[0] if len(asked) == 1 else able[0]
@@ -66,9 +84,17 @@ def _takes_values(one: Candidate) -> bool:
     return one.bound is not None and any(param.role == "values_told" for param in one.bound.spec.params)
 
 
+def _of_a_follow_up(reading: Reading, sheet: Sheet) -> bool:
+    """Say whether a chance until some time is asked of what is watched: that is read from a survival curve."""
+    timed = (time_unit(match["unit"].lower()) for match in _UNTIL.finditer(reading.question))
+    return bool(sheet.structure.survival) and any(timed)
+
+
 def _outcome(sheet: Sheet, name: str) -> bool:
     column = sheet.column(name)
-    return column is not None and (is_number(column) or column.distinct == 2) and not is_id(column)
+    if column is None or {*name_parts(name)} & HINTS["group"]:
+        return False
+    return (is_number(column) or column.distinct == 2) and not is_id(column)
 
 
 def _numbers_told(reading: Reading, sheet: Sheet) -> dict[str, tuple[list[str], list[int]]]:
@@ -91,7 +117,8 @@ def _numbers_told(reading: Reading, sheet: Sheet) -> dict[str, tuple[list[str], 
 
 def _told_of(sheet: Sheet, name: str) -> bool:
     column = sheet.column(name)
-    return column is not None and is_number(column) and not is_id(column)
+    watched = name in sheet.structure.survival.values()
+    return column is not None and is_number(column) and not is_id(column) and not watched
 
 
 def _beside(mention: ColumnMention, at: int, reading: Reading) -> bool:

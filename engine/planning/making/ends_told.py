@@ -30,8 +30,9 @@ _BESIDE = re.compile(
     r"[\s,;/&+()]*(?:\b(?:and|with|in|days?|weeks?|months?|years?|hours?|events?|status|censor\w*|indicator|the|is|its|=)\b[\s,;/&+()]*)*",
     re.IGNORECASE,
 )
+_DELAYS = re.compile(r"\b(?:delay|postpone|prolong)\w*\b", re.IGNORECASE)
 _IS_TIME = re.compile(
-    r"\s*(?:\(|is|are|=|:)?\s*(?:the\s+)?(?:time|days?|weeks?|months?|years?|hours?)?\s*(?:in \w+ )?(?:till|until|to)\b",
+    r"\s*(?:(?:\(|is|are|=|:)\s*)?(?:the\s+)?(?:(?:time|days?|weeks?|months?|years?|hours?)\s+)?(?:in \w+ )?(?:till|until|to)\b",
     re.IGNORECASE,
 )
 _CODED = re.compile(r"\s*[:(,=]?\s*(?:is\s+)?[01]\s*(?:=|:|is\b|[a-z])", re.IGNORECASE)
@@ -118,9 +119,8 @@ def _only_clock(sheet: Sheet, reading: Reading) -> set[tuple[str, str, str]]:
     ends = [
         c.name for c in sheet.columns if _happened(c) and c.name in named and not {*name_parts(c.name)} & HINTS["group"]
     ]
-    if len(ends) > 1:  # `does flushing delay deafness`
-        after = [m.start() for form in (_WAITED, _STILL) for m in form.finditer(reading.question)]
-        late = {m.column for m in reading.mentions if after and reading.words[m.first].start > min(after)}
+    if delays := _DELAYS.search(reading.question):  # `does flushing delay deafness`
+        late = {m.column for m in reading.mentions if reading.words[m.first].start > delays.start()}
         ends = [name for name in ends if name in late]
     if len(clocks) != 1 or len(ends) != 1:
         return set()
@@ -133,8 +133,8 @@ _VISITS = 3
 
 
 def _happened(column: ColumnProfile) -> bool:
-    """Say whether a column says of each row whether something happened, in 1 and 0 (or 2)."""
-    return column.distinct == 2 and "1" in column.levels and {*column.levels} <= {"0", "1", "2"}
+    """Say whether a column says of each row whether something happened, in 1 and 0: which of 1 and 2 does only a legend says."""
+    return column.distinct == 2 and {*column.levels} == {"0", "1"}
 
 
 def _runs(column: ColumnProfile) -> bool:

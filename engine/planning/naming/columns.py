@@ -94,12 +94,19 @@ def _grown(
         name = column.name.lower()
         for cut in range(_PIECE, len(name) - _PIECE + 1) if name.isalpha() and column.name not in named else ():
             ends = [_begun(words, piece) for piece in (name[:cut], name[cut:])]
-            near = [sorted(two) for two in product(*ends) if 0 < abs(two[0] - two[1]) <= LONGEST]
+            near = [sorted(two) for two in product(ends[0], ends[1]) if _together_or_of(*two, words)]
             near = [two for two in near if not _PAUSE.search(text[words[two[0]].end : words[two[1]].start])]
             if near:
                 first, last = min(near, key=lambda two: two[1] - two[0])
                 extra.append(ColumnMention(column.name, "", first, last, _OF_PIECES))
     return extra
+
+
+def _together_or_of(first: int, second: int, words: Sequence[Token]) -> bool:
+    """Say whether the words of two pieces stand as in the name, or turned round with an `of`: `mother genotype`, `genotype of the mother`."""
+    if first < second:
+        return {w.text for w in words[first + 1 : second]} <= {"s"}
+    return 0 < first - second <= LONGEST and words[second + 1].text == "of"
 
 
 def _begun(words: Sequence[Token], piece: str) -> list[int]:

@@ -89,7 +89,9 @@ def cover(mentions: Sequence[ColumnMention]) -> list[ColumnMention]:
     return sorted(best[-1][1], key=lambda m: m.first)
 
 
-def in_one_row(mentions: Sequence[ColumnMention], columns: Sequence[ColumnProfile]) -> list[ColumnMention]:
+def in_one_row(
+    mentions: Sequence[ColumnMention], columns: Sequence[ColumnProfile], words: Sequence[Token]
+) -> list[ColumnMention]:
     """Return the mentions with levels in a row as of one column, that of the last (`mothers of strain A B I or J`).
 
     Words side by side that each name one column are one name of it.
@@ -100,9 +102,14 @@ def in_one_row(mentions: Sequence[ColumnMention], columns: Sequence[ColumnProfil
         one, after = found[at], found[at + 1]
         if one.level and after.level and one.last + 1 == after.first and one.level in levels.get(after.column, ()):
             found[at] = one._replace(column=after.column)
-        elif one.column == after.column and not (one.level or after.level) and one.last + 1 == after.first:
+        elif one.column == after.column and not (one.level or after.level) and touch(one, after, words):
             found[at : at + 2] = [one._replace(last=after.last, strength=max(one.strength, after.strength))]
     return found
+
+
+def touch(one: ColumnMention, after: ColumnMention, words: Sequence[Token]) -> bool:
+    """Say whether only a blank stands between two mentions."""
+    return one.last + 1 == after.first and words[after.first].start - words[one.last].end == 1
 
 
 def at_its_own_time(mentions: list[ColumnMention], words: Sequence[Token]) -> list[ColumnMention]:

@@ -289,6 +289,10 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
         reading.mark_text(start, end, "restriction", "read as missing")
     happened = {made.column for sheet in data.sheets for made in sheet.made if made.happened}
     reading.restrictions = [r for r in reading.restrictions if r.column not in happened]
+    clocks = {sheet.structure.survival.get("time") for sheet in data.sheets} - {None}
+    reading.restrictions = [
+        r for r in reading.restrictions if r.column not in clocks or not _by_then(r, words, question)
+    ]
     reading.parts |= {name: {"outcome"} for name in reading.columns() if name in happened}
     reading.restrictions = with_either(reading.restrictions, coded)
     reading.unclear = [item.doubt for item in remarks if item.doubt]
@@ -304,6 +308,12 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     reading.masked = masked(reading, by_name)
     _mark(reading)
     return reading
+
+
+def _by_then(row: Restriction, words: Sequence[Token], question: str) -> bool:
+    """Say whether a time tells until when something may have happened: who is watched longer is not left out by it."""
+    said = question[max(0, words[row.first].start - len("within ")) : words[row.last].end]
+    return row.op in ("<", "<=") and re.search(r"\bwithin\b", said, re.IGNORECASE) is not None
 
 
 def _counted_as_defined(
@@ -468,7 +478,7 @@ def _mentions(question: str, words: list[Token], data: Data, inside: list[tuple[
     begun = {c.last for c in classes if c.level and c.first == c.last}  # the final of `final weight` is a time
     rest = [m._replace(first=m.first + 1) if m.first in begun and m.width > 1 else m for m in rest]
     own = [m for m in rest if not any(c.first <= m.first and m.last <= c.last for c in classes)]
-    return in_one_row(cover([*classes, *own]), data.columns())
+    return in_one_row(cover([*classes, *own]), data.columns(), words)
 
 
 def _known_features(data: Data) -> frozenset[str]:

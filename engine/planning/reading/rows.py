@@ -101,12 +101,14 @@ _EFFECT_OF = re.compile(
 )
 """`OR of hay (feed = 2), adjusted for`: what is set against the others."""
 _WHO_DOES = re.compile(
-    r"(?:(?:^|[.?!;,]\s+|\band\s+)(?:do|does|did|has|have)\s+(?:the\s+)?(?:[\w-]+\s+){1,3}|"
+    r"(?:(?:^|[.?!;,]\s+|\band\s+)(?:do|does|did|has|have)\s+(?:the\s+)?(?:(?!(?:in|of|for|among|within|with|at)\s)[\w-]+\s+){1,3}|"
     r"\b(?:\w{3,}er|more|less|better|worse)\s+(?:often\s+|common\s+|likely\s+)?(?:in|for|with|among)\s+(?:the\s+)?(?:[\w-]+\s+)?[\w-]+\s*)$",
     re.IGNORECASE,
 )
 """`does deep ploughing (plough = 1) delay ...`, `is it higher in women (sex = 2)`: set against the others where nothing else is."""
-_SET_AGAINST = re.compile(r"\b(?:than|vs?\.?|versus|against|compared|between)\b", re.IGNORECASE)
+_SET_AGAINST = re.compile(
+    r"\b(?:than|vs?\.?|versus|against|compared|between|only|depend\w*|differ\w*)\b", re.IGNORECASE
+)
 
 
 def _on_both_sides(coded: Coded) -> Iterator[ColumnMention]:

@@ -18,27 +18,20 @@ def given_values(at, predictors):
     return found
 
 
-def same_number(level, number):
-    """Say whether a level is a number written otherwise."""
+def same_number(one, other):
+    """Say whether two texts are one number written in two ways."""
     try:
-        return float(level) == number
+        return float(one) == float(other)
     except ValueError:
         return False
 
 
 def block_at(name, value, design, table, columns, levels):
     """Return the cells of a predictor's columns at a value, and a warning where the data do not reach there."""
-    import numpy as np
-
-    if name in levels:
-        number = float(value) if value.replace(".", "", 1).replace("-", "", 1).isdigit() else None
-        alike = [level for level in levels[name] if level == value]
-        alike += [level for level in levels[name] if number is not None and same_number(level, number)]
+    alike = [level for level in levels.get(name, ()) if level == value or same_number(level, value)]
+    if name in levels and columns != [name]:
         if not alike:
             raise ValueError(f"{name} has no level {value!r}; it has {', '.join(levels[name][:8])}.")
-        if columns == [name]:  # a number of two values
-            places = np.flatnonzero((table[name].astype(float) == number).to_numpy())
-            return [float(design[name].to_numpy()[places[0]])], ""
         return [float(term.startswith(f"{name}[{alike[0]} vs ")) for term in columns], ""
     numbers = numeric_values(table, name)
     try:
