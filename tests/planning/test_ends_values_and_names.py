@@ -9,6 +9,9 @@ import pytest
 from plan_questions import profile_files, the_planner
 
 from engine.errors import PlanError
+from engine.planning.telling.brief import briefs
+from engine.toolbox.analyses import load_analyses
+from engine.toolbox.registry import builtin_tools
 
 DRAW = np.random.default_rng(77)
 N = 90
@@ -122,6 +125,13 @@ def test_what_is_expected_at_values_is_asked_of_a_model_at_them(planner, files, 
     assert "filter_rows" not in made
     assert not asks
     assert not plan.not_answered
+
+
+def test_the_card_says_at_which_values(planner, files):
+    profiles = profile_files([files["pups"]])
+    plan = planner.plan("what pwt would you predict for a dwt of 200?", profiles).plan
+    (brief,) = briefs(plan, profiles, builtin_tools(), load_analyses())
+    assert "Expected at: dwt=200." in brief.sentence()
 
 
 def test_how_well_something_can_be_predicted_names_no_values(planner, files):

@@ -45,6 +45,7 @@ _MEASURED = frozenset({"measure", "outcome", "response", "count", "y", "category
 _TOLD_OTHERWISE = ("rows", "formula", "references", "base")
 _HAPPENS = ("event", "event_if_binary")
 _LABELS = {
+    "values_told": "Expected at",
     **dict.fromkeys(_MEASURED, "Outcome"),
     **dict.fromkeys(("group", "group_optional", "condition", "factors"), "Groups"),
     **dict.fromkeys(("held", "stratum"), "Adjusted for"),
@@ -188,7 +189,8 @@ class _StepReader:
     def _setting(self, param: ParamSpec, label: str, value: Any, settled: str) -> BriefPart | None:
         """Return a setting that decides what is found, or that somebody settled; one that must be said and was not is asked."""
         waiting = any(question.blocking for question in self._waiting(param.name))
-        unsaid = value in (None, "", []) or not settled or param.role in _TOLD_OTHERWISE or param.words == []
+        unspoken = param.words == [] and param.role != "values_told"
+        unsaid = value in (None, "", []) or not settled or param.role in _TOLD_OTHERWISE or unspoken
         told = (param.name in self.tells and param.kind not in PICKED) or param is self.decider
         if not waiting and (told or (unsaid and not param.decides)):
             return None
