@@ -252,3 +252,20 @@ def test_a_heart_rate_is_no_time_of_survival(planner, tmp_path):
                   "HR": np.round(DRAW.gamma(9, 11, 80)).astype(int), "SBP": DRAW.integers(90, 180, 80)}).to_csv(tmp_path / "icu.csv", index=False)  # fmt: skip
     (profile,) = profile_files([tmp_path / "icu.csv"])
     assert profile.structure.survival == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("mean number6m of cows not on copper", "`dip` not in ['copper']"),
+        ("mean number6m of those who were not given copper", "`dip` not in ['copper']"),
+    ],
+)
+def test_who_is_not_on_something_is_whom_it_is_about(planner, files, question, condition):
+    made, _, _ = steps(planner, question, files["warts"])
+    assert made["filter_rows"]["condition"] == condition
+
+
+def test_who_is_not_on_something_may_be_compared(planner, files):
+    made, _, _ = steps(planner, "is number6m higher in cows not on copper than in those on copper?", files["warts"])
+    assert "filter_rows" not in made

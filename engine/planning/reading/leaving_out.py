@@ -116,8 +116,21 @@ def left_out(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[lis
         named = next(name for name in "lmn" if match[name])
         if not _OF_ANOTHER.search(text[match.end(named) : match.end()]):
             yield coded.inside(match[named])
+    if not _COMPARES.search(text):
+        yield from (coded.inside(match["l"]) for match in _NOT_ON.finditer(text))
     yield from (level for level, _ in _that_level(coded))
     yield from _alone(coded)
+
+
+_NOT_ON = re.compile(
+    r"(?:\b[a-z]+|<c\d+>)(?:\s+(?:who|that|which)\s+(?:are|were|is|was))?\s+(?:not|never)\s+(?:(?:on|given|taking|receiving|getting|under|from|fed|"
+    r"treated with|exposed to)\s+)+(?:the\s+)?(?:<c\d+>\s*(?:of\s+)?)?(?P<l><l\d+>)",
+    re.IGNORECASE,
+)
+"""`in patients not on the old drug`: the others are kept."""
+_COMPARES = re.compile(
+    r"\b(?:than|versus|vs\.?|against|compared|between|and (?:those|the ones|them) (?:on|with|given))\b", re.IGNORECASE
+)
 
 
 def _that_level(coded: Coded) -> Iterator[tuple[list[ColumnMention], list[ColumnMention]]]:
