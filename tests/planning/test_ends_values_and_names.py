@@ -3,6 +3,8 @@ comparatives that name no level. The data are invented."""
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -230,6 +232,7 @@ def test_the_words_for_a_measure_are_of_the_occasion_that_is_named(planner, file
     [
         "what is the expected pwt at dwt 180, excluding the old barn?",
         "is the expected pwt higher in piglets with dwt above 150?",
+        "leave out the old barn. What is the expected pwt at dwt 180?",
         "in the new barn only, how is pwt expected to depend on dwt at 150?",
     ],
 )
@@ -269,3 +272,15 @@ def test_who_is_not_on_something_is_whom_it_is_about(planner, files, question, c
 def test_who_is_not_on_something_may_be_compared(planner, files):
     made, _, _ = steps(planner, "is number6m higher in cows not on copper than in those on copper?", files["warts"])
     assert "filter_rows" not in made
+
+
+@pytest.mark.parametrize("called", ["alive", "still_free"])
+def test_the_one_of_who_is_alive_or_free_of_it_is_no_end(planner, tmp_path, called):
+    frame = pd.DataFrame(
+        {"vole": range(60), "bait": [0, 1] * 30, "T7": DRAW.integers(1, 90, 60), called: DRAW.integers(0, 2, 60)}
+    )
+    frame.to_csv(tmp_path / "voles.csv", index=False)
+    with contextlib.suppress(PlanError):
+        made, _, _ = steps(planner, f"time to loss (T7, {called}) by bait", tmp_path / "voles.csv")
+        ends = {(p.get("event"), p.get("event_value")) for p in made.values() if "event_value" in p}
+        assert (called, "1") not in ends

@@ -40,7 +40,8 @@ _BEFORE = re.compile(r"\s*(?:%|[A-Za-z]{1,8}\s+)?\s*(?:of\s+)?", re.IGNORECASE)
 
 def with_values_told(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
     """Return the question as one for what a model expects at values, None where it names none or several outcomes."""
-    asks = _PREDICTS.search(reading.question) and not _OTHERWISE.search(reading.question)
+    cut = any(row.op != "in" for row in reading.restrictions)
+    asks = _PREDICTS.search(reading.question) and not (cut or _OTHERWISE.search(reading.question))
     sheet = data.home(reading.named()) if asks else None
     if sheet is None or _of_a_follow_up(reading, sheet) or not (told := _numbers_told(reading, sheet)):
         return None

@@ -20,8 +20,9 @@ _WAITED = re.compile(
     r"\b(?:to|until|till)\b|\bsurviv\w*|\bkaplan|\bcox\b|\blog.?rank|\bhazard|\bcensor\w*",
     re.IGNORECASE,
 )
+_DELAYS = re.compile(r"\b(?:delay|postpone|prolong)\w*\b", re.IGNORECASE)
 _STILL = re.compile(
-    r"\b(?:delay|postpone|prolong)\w*\b|\bstill (?:free|without|alive|in)\b|\bfree of\b|\bevent.free\b|"
+    rf"{_DELAYS.pattern}|\bstill (?:free|without|alive|in)\b|\bfree of\b|\bevent.free\b|"
     r"\b(?:until|till|by|within|at) (?:the )?(?:(?:day|week|month|year)s? \d|\d+ (?:day|week|month|year)s?)",
     re.IGNORECASE,
 )
@@ -30,7 +31,9 @@ _BESIDE = re.compile(
     r"[\s,;/&+()]*(?:\b(?:and|with|in|days?|weeks?|months?|years?|hours?|events?|status|censor\w*|indicator|the|is|its|=)\b[\s,;/&+()]*)*",
     re.IGNORECASE,
 )
-_DELAYS = re.compile(r"\b(?:delay|postpone|prolong)\w*\b", re.IGNORECASE)
+_STANDS_FOR_NONE = re.compile(
+    r"\b(?:alive|alife|surviv\w*|cens\w*|free|healthy|well|lost|withdrawn|open|lebt|leben\w*|viv\w*|zensiert)\b"
+)
 _IS_TIME = re.compile(
     r"\s*(?:(?:\(|is|are|=|:)\s*)?(?:the\s+)?(?:(?:time|days?|weeks?|months?|years?|hours?)\s+)?(?:in \w+ )?(?:till|until|to)\b",
     re.IGNORECASE,
@@ -63,11 +66,16 @@ def with_ends_told(reading: Reading, data: Data) -> Data:
             exactly = {m.column for m in reading.mentions if not m.level and m.strength >= EXACT}
             pairs = _called_alike(sheet, reading)
             only = pairs.pop() if len(pairs) == 1 else ("", "", "")
-            return data.seen(sheet, _followed(sheet, *only)) if {*only[:2]} <= exactly else data
+            if {*only[:2]} <= exactly:
+                return data.seen(sheet, _followed(sheet, *only))
+            continue
         ends = [found for column in sheet.columns if (found := _end_told(column, reading))]
         clocks = _clocks(sheet, reading)
         if len(ends) == len(clocks) == 1:
             return data.seen(sheet, _followed(sheet, clocks[0], *ends[0]))
+        named = {m.column for m in reading.mentions}
+        if any(_STANDS_FOR_NONE.search(" ".join(name_parts(name))) for name in named):
+            continue  # the 1 of `alive` or `still_free` says that nothing happened: which is the end a legend must say
         for told in (_named_together, _told_as_time, _called_alike, _only_clock):
             if len(pairs := told(sheet, reading)) == 1:
                 return data.seen(sheet, _followed(sheet, *pairs.pop()))
@@ -118,7 +126,8 @@ def _only_clock(sheet: Sheet, reading: Reading) -> set[tuple[str, str, str]]:
     named = {m.column for m in reading.mentions}
     ends = [
         c.name for c in sheet.columns if _happened(c) and c.name in named and not {*name_parts(c.name)} & HINTS["group"]
-    ]
+        and not reading.is_a(c.name, "cause", "by")
+    ]  # fmt: skip
     if delays := _DELAYS.search(reading.question):  # `does flushing delay deafness`
         late = {m.column for m in reading.mentions if reading.words[m.first].start > delays.start()}
         ends = [name for name in ends if name in late]
@@ -187,9 +196,7 @@ def _followed(sheet: Sheet, clock: str, event: str, level: str) -> Sheet:
     guess = TypeGuess(type=DataType.SURVIVAL_TABLE, confidence=0.9, read=sheet.profile.types[0].read)
     ends = {"time": clock, "event": event, "event_value": level}
     structure = sheet.structure.model_copy(update={"survival": ends})
-    told = (
-        f"{sheet.name}: {clock!r} is the time until {event!r} is {level!r}, as the question says; others are censored."
-    )
+    told = f"{sheet.name}: {clock!r} is the time until {event!r} is {level!r}, as question and names tell; others are censored."
     profile = sheet.profile
     update = {"types": [guess, *profile.types], "structure": structure, "warnings": [*profile.warnings, told]}
     return Sheet(profile.model_copy(update=update), sheet.made)

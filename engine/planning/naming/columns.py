@@ -88,7 +88,7 @@ def _shared(
 def _grown(
     words: Sequence[Token], found: Sequence[ColumnMention], columns: Sequence[ColumnProfile], text: str
 ) -> list[ColumnMention]:
-    """Return two words whose beginnings make up a name, wherever each stands: `the genotype of the mother` of `motgen`."""
+    """Return two words whose beginnings make up a name: `the genotype of the mother` of `motgen`."""
     named, extra = {m.column for m in found if m.strength >= SURE}, list[ColumnMention]()
     for column in columns:
         name = column.name.lower()

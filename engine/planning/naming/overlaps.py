@@ -102,12 +102,12 @@ def in_one_row(
         one, after = found[at], found[at + 1]
         if one.level and after.level and one.last + 1 == after.first and one.level in levels.get(after.column, ()):
             found[at] = one._replace(column=after.column)
-        elif one.column == after.column and not (one.level or after.level) and touch(one, after, words):
+        elif one.column == after.column and not (one.level or after.level) and _touch(one, after, words):
             found[at : at + 2] = [one._replace(last=after.last, strength=max(one.strength, after.strength))]
     return found
 
 
-def touch(one: ColumnMention, after: ColumnMention, words: Sequence[Token]) -> bool:
+def _touch(one: ColumnMention, after: ColumnMention, words: Sequence[Token]) -> bool:
     """Say whether only a blank stands between two mentions."""
     return one.last + 1 == after.first and words[after.first].start - words[one.last].end == 1
 
