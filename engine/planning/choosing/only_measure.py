@@ -1,4 +1,7 @@
-"""A word for what is measured that the data call otherwise: `more spores` where `conidia_per_ml` is the only measurement."""
+"""A word for what is measured that the data call otherwise: `more spores` where `conidia_per_ml` is the only measurement.
+
+Also what an effect is asked of that the question does not say: `does the vaccine work` where infection is all the data have beside it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from engine.planning.naming.mention import SURE, ColumnMention
 from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import NUMBERS, Data, Sheet, is_id
+from engine.text.names import name_parts
 
 _RATE = re.compile(
     r"(?:compliance|adherence|coverage|uptake|(?:sero)?(?:positivity|prevalence)|germination|mortality|success|emergence|survival)$"
@@ -37,6 +41,40 @@ def with_only_measure(reading: Reading, data: Data) -> Reading | None:
     if len(said) != 1:
         return None
     return reread(reading, [*reading.mentions, ColumnMention(names[0], "", said[0], said[0], SURE)], data)
+
+
+WORKS = re.compile(
+    r"\b(?:do|does|did)\b[^.?!;]{0,40}?\b(?:works?|helps?|do (?:anything|something)|make (?:a|any) difference|have (?:an|any) effect)(?=\s*(?:[.?!;]|$|(?:or|in|for)\b))",
+    re.IGNORECASE,
+)
+"""Asks of an effect without saying on what."""
+_ENDS = frozenset("outcome outcomes result results response status endpoint".split())
+"""What a column of outcomes is called that says nothing else."""
+
+
+def with_only_outcome(reading: Reading, data: Data) -> Reading | None:
+    """Return the reading with the one column that can be an outcome where an effect is asked of and not said on what; None otherwise.
+
+    It is what is left of the table beside what is named, whom the rows are of and when; or what is called an outcome.
+    """
+    asked = WORKS.search(reading.question)
+    if asked is None or len(data.sheets) != 1 or not reading.mentions:
+        return None
+    (sheet,) = data.sheets
+    structure, named = sheet.structure, {*reading.columns()}
+    # What follows a subject to its end is asked of by itself, and an outcome that is named is no other one.
+    if structure.survival or any(reading.parts.get(name) == {"outcome"} for name in named):
+        return None
+    apart = {*structure.times, *structure.doses, *(item.subject for item in structure.repeated)}
+    left = [c.name for c in sheet.columns if not is_id(c) and c.name not in apart and c.distinct > 1]
+    able = [name for name in left if name not in named]
+    able = able if len(able) == 1 else [name for name in left if _ENDS & {*name_parts(name)}]
+    if len(able) != 1 or able[0] in named:
+        return None
+    at = max(n for n, word in enumerate(reading.words) if word.end <= asked.end())
+    found = reread(reading, [*reading.mentions, ColumnMention(able[0], "", at, at, SURE)], data)
+    found.parts[able[0]] = {"outcome"}
+    return found
 
 
 def _share_of_total(reading: Reading, data: Data) -> Reading | None:

@@ -25,7 +25,7 @@ from engine.planning.naming.mention import SURE
 from engine.planning.reading.grammar import HOLDS
 from engine.planning.reading.masking import NO_ROLES, masked
 from engine.planning.reading.reading import Reading
-from engine.planning.tables.sheets import Data
+from engine.planning.tables.sheets import Data, is_id
 from engine.toolbox.analyses import Analysis
 
 HANDED = 0.9
@@ -131,7 +131,29 @@ def candidates(
         wordings.append(stretch(reading, by_name, *asked, roles))
     shares = probabilities(wordings, embed)
     words = {key: sum(share[key] for share in shares) / len(shares) for key in shares[0]}
-    return weighed(words, reading, data, analyses, list(tools), whole)
+    return weighed(_of_the_data(words, reading, data, analyses), reading, data, analyses, list(tools), whole)
+
+
+SPOKEN_OF = 2
+"""A question that names so many columns, each surely, is one of the data."""
+LOST, KEPT_LOST = 0.25, 0.15
+"""From this probability on it is said to be of no data, and what is left of that where it is one of the data."""
+
+
+def _of_the_data(
+    words: dict[str, float], reading: Reading, data: Data, analyses: dict[str, Analysis]
+) -> dict[str, float]:
+    """Return the probabilities, those of what needs no data handed to the others where the question is plainly one of the data.
+
+    A story around a question (`for my journal club: vaccine or placebo ...`) reads like one that no data answer.
+    """
+    sure = {m.column for m in reading.mentions if m.strength >= SURE and (c := data.column(m.column)) and not is_id(c)}
+    idle = {key for key in words if not analyses[key].data}
+    lost = sum(words[key] for key in idle)
+    if len(sure) < SPOKEN_OF or not idle or lost < LOST:
+        return words
+    kept = (1 - KEPT_LOST) / max(1e-9, 1 - lost)
+    return {key: share * (KEPT_LOST / lost if key in idle else kept) for key, share in words.items()}
 
 
 def stretch(
