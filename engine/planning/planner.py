@@ -78,6 +78,7 @@ from engine.planning.making.joined import (
 )
 from engine.planning.making.levels_left import without_levels_out
 from engine.planning.making.plates import plate_of, unfolded
+from engine.planning.making.tallies import explaining, one_row_each, takes_for_measured, tally_of
 from engine.planning.making.said_same import with_same_said
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
@@ -348,6 +349,8 @@ class Planner:
     ) -> PlanProposal:
         """Plan a question; on both files joined where it is about both and one lists what the rows of the other name."""
         plan_it = functools.partial(self._planned, profiles, found, question, analysis, chosen)
+        if len(profiles) == 1:
+            return self._each_counted(plan_it, self._data(profiles), question)
         if len(profiles) != 2 or len((data := self._data(profiles)).sheets) != len(profiles):
             return plan_it()
         if (plate := plate_of(data)) is not None:
@@ -377,6 +380,16 @@ class Planner:
             require_all_named(reading, data, plan.plan)
         return plan if other is None or (waits and not of_both) else other
 
+    def _each_counted(self, plan_it: Callable[..., PlanProposal], data: Data, question: str) -> PlanProposal:
+        """Return the plan on one file; where it takes counts out of totals for measurements, that on each of the counted."""
+        plan = plan_it()
+        found = tally_of(self._catalogue.read(question, data), data)
+        if found is None or not takes_for_measured(plan.plan, found, {t.name: t for t in self._catalogue.registry}):
+            return plan
+        with contextlib.suppress(PlanError):
+            return plan_it(both=functools.partial(one_row_each, self._catalogue, found), explains=found.part)
+        return plan
+
     def _on_both(self, plan_it: Callable[..., PlanProposal], question: str, data: Data) -> PlanProposal | None:
         """Return the plan on two files joined, None where they do not belong together or none can be made."""
         if (both := one_lists_the_other(data, question)) is not None:
@@ -398,9 +411,12 @@ class Planner:
 
     def _planned(
         self, profiles: list[Profile], found: ToolSearch | None, question: str, analysis: str, chosen: Choices,
-        both: Callable[[Making], tuple[Reading, Data]] | None = None,
+        both: Callable[[Making], tuple[Reading, Data]] | None = None, explains: str = "",
     ) -> PlanProposal:  # fmt: skip
-        """Plan a question, on the table that a step makes of `both` files where what plans this step is given."""
+        """Plan a question, on the table that a step makes of `both` files where what plans this step is given.
+
+        Only what `explains` a column is planned, where one is given.
+        """
         catalogue, assembler = self._catalogue, self._assembler
         reading, data, profiles = self._read(question, profiles, chosen)
         made = assembler.begin(reading, data, functools.partial(near, reading, data, catalogue.embed))
@@ -408,6 +424,8 @@ class Planner:
             reading, data = both(made)
             reading.chosen = chosen
         every = catalogue.candidates(reading, data)
+        if explains:
+            every = explaining(explains, catalogue.every(reading, data))
         if not profiles:
             every = self._without_file(every, analysis)
         reading, data, goals, every, lost = self._goals(reading, data, every, analysis, files=bool(profiles))

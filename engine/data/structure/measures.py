@@ -339,7 +339,7 @@ def parts_of_totals(table: View) -> dict[str, str]:
     ][:_MOST]  # fmt: skip
     found: dict[str, str] = {}
     for part in whole:
-        if part.profile.scale == "binary":
+        if part.profile.scale == "binary" or part.hint("temperature"):
             continue
         best: tuple[float, str] | None = None
         for total in whole:
@@ -362,7 +362,28 @@ def parts_of_totals(table: View) -> dict[str, str]:
                 best = (float(b.mean()), total.name)
         if best is not None:
             found[part.name] = best[1]
-    return found or _only_counts_of(whole)
+    return found or _parts_by_their_share(table, whole) or _only_counts_of(whole)
+
+
+def _parts_by_their_share(table: View, whole: list[Col]) -> dict[str, str]:
+    """Return the count of which a column of shares says that it is out of another count: `n_dead` over `n` is `prop_dead`."""
+    import numpy as np
+
+    shares = [c.numbers for c in table.cols if c.numbers is not None and c.profile.scale == "share"][:_SHARES]
+    for share in shares:
+        for part in whole:
+            for total in whole:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    told = part.numbers / total.numbers
+                both = np.isfinite(told) & np.isfinite(share)
+                if part is not total and both.sum() >= _FEWEST and bool((np.abs(told - share)[both] < ROUNDED).all()):
+                    return {part.name: total.name}
+    return {}
+
+
+_SHARES = 4
+ROUNDED = 0.0006
+"""Shares are given to three digits or more."""
 
 
 def _is_n_of(total: Col, part: Col) -> bool:

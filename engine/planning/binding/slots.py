@@ -315,6 +315,8 @@ SLOTS: dict[str, Slot] = {
     "p_value": Slot(_p_value, only=True),
     "id": Slot(_key),
     "well": Slot(_key),
+    "each_part": Slot(lambda c, s: 0.0),  # a count out of a `each_total`, where a model needs a row each
+    "each_total": Slot(lambda c, s: 0.0),
     "anything": Slot(_anything, _OUTCOME, _CAUSE),
     "verdict": Slot(_rating, _OUTCOME, _CAUSE),
     "measures": Slot(_any_number, _OUTCOME, _CAUSE),

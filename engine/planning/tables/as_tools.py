@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engine.toolbox import genes
-from engine.toolbox.tables import columns, expressions, units
+from engine.toolbox.tables import columns, expressions, tallies, units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +24,7 @@ likely_control: Callable[[Sequence[str]], str | None] = columns.likely_control
 complete_rows: Callable[[pd.DataFrame, Sequence[str]], tuple[pd.DataFrame, list[str]]] = columns.complete_rows
 evaluate_expression: Callable[[str, pd.DataFrame], pd.Series] = expressions.evaluate_expression
 conversion: Callable[[str, str, float, float, str], tuple[float, float]] = units.conversion
+each_counted: Callable[[pd.DataFrame, str, str, str], pd.DataFrame] = tallies.each_counted
 find_genes: Callable[[list[str], Any, list[str]], tuple[dict[int, str], list[str]]] = genes.find_genes
 symbols_of: Callable[[pd.DataFrame], Any] = genes.symbols_of
 

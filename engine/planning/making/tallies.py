@@ -1,0 +1,108 @@
+"""Counts out of totals where a yes or no is modelled: each of the counted gets a row first, and the question is of these."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from engine.data.catalogue import KINDS
+from engine.data.structure.rows import look
+from engine.domain.datatypes import DataType
+from engine.domain.plan import TaskDag, texts_of
+from engine.domain.profile import Repeated, TypeGuess
+from engine.domain.toolspec import ToolSpec
+from engine.planning.binding.conditions import EXPLAINED
+from engine.planning.choosing.catalogue import Catalogue
+from engine.planning.choosing.score import Candidate, can_be_done
+from engine.planning.making.assemble import Making
+from engine.planning.making.joined import seen_made
+from engine.planning.reading.reading import Reading
+from engine.planning.tables.as_tools import each_counted
+from engine.planning.tables.sheets import Data, Sheet
+
+MOST = 200_000
+"""More are not given a row each."""
+ROW = "table_row"
+"""What the column is called that numbers the rows of the file."""
+_MODELS = frozenset({"outcome", "predictors", "covariates", "fixed", "factors", "count", "response", "measure", "wide", "measures"})
+"""The parts in which a count out of a total, or the total, is taken for a measurement."""
+
+
+class Tally(NamedTuple):
+    """A count and the total of which it is a part."""
+
+    sheet: Sheet
+    part: str
+    total: str
+
+
+def tally_of(reading: Reading, data: Data) -> Tally | None:
+    """Return the count out of a total that a question is about, None where there is none or several may be meant."""
+    if len(data.sheets) != 1 or not KINDS[(sheet := data.sheets[0]).profile.types[0].type].records or sheet.made:
+        return None
+    named = {*reading.named()}
+    pairs = [(part, total) for part, total in sheet.structure.part_of.items() if part in named]
+    if len(pairs) != 1 or any(column.name == ROW for column in sheet.columns):
+        return None
+    (part, total) = pairs[0]
+    counted = sheet.frame()[total].sum()
+    return Tally(sheet, part, total) if 0 < counted <= MOST else None
+
+
+def takes_for_measured(plan: TaskDag, found: Tally, tools: dict[str, ToolSpec]) -> bool:
+    """Say whether a plan models the count or its total by itself, not as a part of it."""
+    for node in plan.nodes:
+        roles = {p.name: p.role for p in tools[node.tool].params}
+        taken = {roles[name] for name, value in node.params.items() if name in roles and {*texts_of(value)} & {found.part, found.total}}
+        if taken & _MODELS and not taken & {"part", "total", "exposure"}:
+            return True
+    return False
+
+
+def one_row_each(catalogue: Catalogue, found: Tally, made: Making) -> tuple[Reading, Data]:
+    """Plan the step that gives each of the counted a row; returns the question as read on the table that this makes, and that."""
+    spec = next(tool for tool in catalogue.registry if any(p.role == "each_part" for p in tool.params))
+    names = {p.role: p.name for p in spec.params}
+    free = next(p.name for p in spec.params if not p.role)
+    why = f"{found.part} counts a part of {found.total}: each of the counted is a yes or a no, and those of one row belong together."
+    node = made.builder.add(
+        spec,
+        {names["each_part"]: found.part, names["each_total"]: found.total, free: ROW},
+        inputs={spec.inputs[0].name: made.builder.use(found.sheet, DataType.TABLE)},
+        reasons=[why],
+    )
+    frame = each_counted(found.sheet.frame(), found.part, found.total, ROW)
+    columns, structure = look(frame)
+    # Whose rows belonged together before still do; the rows of the file keep theirs together where nothing else does.
+    between = [c.name for c in columns if c.name not in (found.part, ROW)]
+    own = Repeated(subject=ROW, subjects=int(frame[ROW].nunique()), within=[found.part], between=between,
+                   why=f"each row of the file is a group of {found.total}")  # fmt: skip
+    repeated = found.sheet.structure.repeated or [own]
+    unit = f"one of the {found.total} counted"
+    structure = structure.model_copy(update={"repeated": repeated, "unit": unit, "survival": {}, "dated": {}})
+    update = {"column_profiles": columns, "structure": structure, "rows": len(frame),
+              "types": [TypeGuess(type=DataType.TABLE, confidence=1.0)]}  # fmt: skip
+    output = next(out.name for out in spec.outputs if out.type is DataType.TABLE)
+    seen = found.sheet.profile.model_copy(update=update)
+    before = made.reading
+    reading, data = seen_made(catalogue, Data([Sheet(seen, step=f"{node}.{output}", rows=frame)]), made)
+    reading.parts[found.part] = {"outcome"}
+    reading.shares.add(found.part)
+    for m in before.mentions:
+        if m.column == found.total:  # what it is out of is no column any more, and nothing that the plan lacks
+            start, end = before.words[m.first].start, before.words[m.last].end
+            reading.asides.append((_out_of(before.question, start), end))
+            reading.mark_text(start, end, "column", found.total)
+    return reading, data
+
+
+def explaining(part: str, every: list[Candidate]) -> list[Candidate]:
+    """Return the analyses that explain the yes or no and keep together what is of one row, likeliest first."""
+    able = [c for c in every if can_be_done(c) and c.bound is not None and part in c.bound.of_role(*EXPLAINED)]
+    return [c for c in able if c.bound is not None and c.bound.of_role("subject", "cluster")]
+
+
+def _out_of(question: str, start: int) -> int:
+    """Return where `out of` begins before a character, the character itself where nothing says so."""
+    said = re.search(r"\b(?:out )?of\s+(?:the\s+)?$", question[:start], re.IGNORECASE)
+    return said.start() if said else start
