@@ -43,7 +43,7 @@ from engine.planning.choosing.goals import (
     parts_asked,
     what_to_plan,
 )
-from engine.planning.choosing.only_measure import with_only_measure, with_only_outcome
+from engine.planning.choosing.only_measure import with_length_of_life, with_only_measure, with_only_outcome
 from engine.planning.choosing.predicted import expects, with_values_told
 from engine.planning.choosing.score import Candidate
 from engine.planning.choosing.several import NOT_ALONE, items_of_list, needs_no_file
@@ -326,6 +326,7 @@ class Planner:
         if (told := with_ends_told(reading, data)) is not data:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
+        reading = with_length_of_life(reading, data) or reading
         reading = with_only_measure(reading, data) or with_only_outcome(reading, data) or reading
         mark_declared(reading, data)
         without_pooled(reading, data)

@@ -258,7 +258,7 @@ def _named_at(place: int, columns: list[str], reading: Reading) -> list[str]:
 NEAR = 12
 """So many characters may stand between `nested in` and what it is nested in."""
 _PER = re.compile(
-    r"\b(?:per|(?:for |with )?(?:each|every)|for one|a|an)\s+(?:(?:extra|additional|further|more)\s+)?(\d+(?:[.,]\d+)?)?\s*-?\s*([A-Za-zµμ%]+)",
+    r"\b(?:per|(?:for |with )?(?:each|every)|for one|an?(?!\s+\d))\s+(?:(?:extra|additional|further|more)\s+)?(\d+(?:[.,]\d+)?)?\s*-?\s*([A-Za-zµμ%]+)",
     re.IGNORECASE,
 )
 

@@ -106,7 +106,7 @@ def _count(column: ColumnProfile, sheet: Sheet) -> float:
     if column.scale == "count":
         return 1.0
     weighed = column.unit or MEASURED_AS & {*name_parts(column.name)}  # in whole grams
-    whole = column.kind == "integer" and not weighed
+    whole = column.kind == "integer" and not weighed and column.distinct > 2
     return 0.3 if whole and is_number(column) and (column.minimum or 0) >= 0 else 0.0
 
 

@@ -44,6 +44,7 @@ class Catalogue:
     ) -> list[Candidate]:
         """Return the analyses that a question, or a stretch of it, may ask for, likeliest first (see `score`)."""
         found = candidates(reading, data, self.analyses, self.registry, self.embed, first=first, last=last, whole=whole)
+        found = [c for c in found if c.feasible or not reading.lived]
         named = {*reading.named()}
         if not any(made.column in named for sheet in data.sheets for made in sheet.made):
             return found

@@ -77,6 +77,32 @@ def with_only_outcome(reading: Reading, data: Data) -> Reading | None:
     return found
 
 
+_LIVES = re.compile(
+    r"\b(?:lives?|lived|living longer|(?:die|dies|died) (?:sooner|earlier|later|younger|faster)|(?:survive|survives|survived|last|lasts|lasted) (?:for )?(?:longer|shorter)|"
+    r"how long (?:\w+ ){0,4}(?:survive|survives|survived|last|lasts|lasted))\b",
+    re.IGNORECASE,
+)
+_LIFE = re.compile(r"life ?spans?|longevity|life (?:time|days|length)|(?:days|time|age|hours|weeks) (?:lived|at death|to death|until death)")
+"""What a length of life is called."""
+
+
+def with_length_of_life(reading: Reading, data: Data) -> Reading | None:
+    """Return the reading with the length of life where it is asked who lives longer and nobody is said to live still; None otherwise."""
+    said = _LIVES.search(reading.question)
+    if said is None or any(sheet.structure.survival for sheet in data.sheets):
+        return None
+    names = [c.name for sheet in data.sheets for c in sheet.columns
+             if c.scale in NUMBERS and _LIFE.fullmatch(" ".join(name_parts(c.name)))]  # fmt: skip
+    if len(names) != 1 or names[0] in reading.columns():
+        return None
+    at = [n for n, word in enumerate(reading.words) if said.start() <= word.start and word.end <= said.end()]
+    others = [m for m in reading.mentions if not {*at} & {*range(m.first, m.last + 1)}]
+    found = reread(reading, [*others, ColumnMention(names[0], "", at[0], at[-1], SURE)], data)
+    found.parts[names[0]] = {"outcome"}
+    found.lived = True
+    return found
+
+
 def _share_of_total(reading: Reading, data: Data) -> Reading | None:
     """Return the reading with the only count out of a total that is named: `share of positive samples` of n_pos of n_samples."""
     said = SHARE.search(reading.question)

@@ -149,8 +149,11 @@ def _of_the_data(
     """
     sure = {m.column for m in reading.mentions if m.strength >= SURE and (c := data.column(m.column)) and not is_id(c)}
     idle = {key for key in words if not analyses[key].data}
+    if reading.lived:  # who lives longer is asked of how long each lived
+        types = data.types()
+        idle |= {key for key in words if not {*analyses[key].data} & types and "table" not in analyses[key].data}
     lost = sum(words[key] for key in idle)
-    if len(sure) < SPOKEN_OF or not idle or lost < LOST:
+    if (len(sure) < SPOKEN_OF and not reading.lived) or not idle or lost < LOST:
         return words
     kept = (1 - KEPT_LOST) / max(1e-9, 1 - lost)
     return {key: share * (KEPT_LOST / lost if key in idle else kept) for key, share in words.items()}

@@ -41,10 +41,10 @@ def tally_of(reading: Reading, data: Data) -> Tally | None:
     if len(data.sheets) != 1 or not KINDS[(sheet := data.sheets[0]).profile.types[0].type].records or sheet.made:
         return None
     named = {*reading.named()}
-    pairs = [(part, total) for part, total in sheet.structure.part_of.items() if part in named]
-    if len(pairs) != 1 or any(column.name == ROW for column in sheet.columns):
+    pairs = [*sheet.structure.part_of.items()]  # several, such as those of two arms, are set against each other as they are
+    if len(pairs) != 1 or pairs[0][0] not in named or any(column.name == ROW for column in sheet.columns):
         return None
-    (part, total) = pairs[0]
+    ((part, total),) = pairs
     counted = sheet.frame()[total].sum()
     return Tally(sheet, part, total) if 0 < counted <= MOST else None
 

@@ -87,6 +87,10 @@ _EVERY = re.compile(
 )
 _EXPLAINED = re.compile(r"(?<![\w.])-?\d{1,2}\s*[=:]\s*[A-Za-z][^,;.()=]*")
 """`2 = death without relapse` says what a code stands for and leaves out no rows."""
+_AS_ONESELF = re.compile(
+    r"\b(?:as an?|I am an?|I'm an?|when I was an?)\s+(?:\w+ ){0,2}?(?:man|woman|boy|girl|mother|father|student|nurse|doctor|farmer)\b", re.IGNORECASE
+)
+"""Who asks is no level of the data: `as a young man I worked ...`."""
 _MOMENT_BEFORE = re.compile(r"\b(?:at|on|in|after|until|from)\s+(?!the\s)[A-Za-z]\w*\s+\Z", re.IGNORECASE)
 """What stands before a number that a colon explains nothing of: `at visit 3: dose, age and sex`."""
 
@@ -105,6 +109,8 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     mentions = without_cuts_told(mentions, words, question)
     defined = [match.span("what") for match in CODE_DEFINED.finditer(question)]
     mentions = [m for m in mentions if m.level or not any(a <= words[m.first].start < b for a, b in defined)]
+    spoken = [match.span() for match in _AS_ONESELF.finditer(question)]
+    mentions = [m for m in mentions if not any(a <= words[m.first].start < b for a, b in spoken)]
     mentions = counted_among(mentions, words, question)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}

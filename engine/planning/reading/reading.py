@@ -125,6 +125,8 @@ class Reading:
     """Columns of one of whose levels the share is compared, however many levels they have."""
     explained: set[int] = field(default_factory=set)
     """The tokens that say so: they ask for nothing."""
+    lived: bool = False
+    """True where `lives longer` is asked of a length of life that is known of all, which needs no times to an event."""
     at: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Column -> the values at which something is to be expected."""
     chosen: Choices = field(default_factory=dict[str, Mapping[str, Any]])

@@ -212,10 +212,22 @@ def describe_model(family, outcome, subject, rows, counts, event):
             "output": "variance", "row": {"component": shown}}  # fmt: skip
 
 
-def describe_effects(rows, tests, ratio, event, interactions, told):
+def ends_of_levels(effect, means, ratio):
+    """Return where a factor's adjusted mean is highest and lowest, as the end of a sentence, "" without such means."""
+    levels = sorted((row["mean"], row["level"]) for row in means if row["factor"] == effect and not row["within"])
+    if len(levels) < 3:
+        return ""
+    share = ratio == "odds_ratio"
+    low, high = (f"{level} ({format_number(mean * 100) + ' %' if share else format_number(mean)})"
+                 for mean, level in (levels[0], levels[-1]))  # fmt: skip
+    return f"; adjusted, it is highest in {high} and lowest in {low}"
+
+
+def describe_effects(rows, tests, ratio, event, interactions, told, means=()):
     """Return the findings of joint tests (several coefficients or an interaction) and of the clearest terms.
 
-    Terms `told` already by contrasts are left out.
+    Terms `told` already by contrasts are left out; of a factor that matters the levels with the highest and lowest
+    adjusted mean are named.
     """
     findings = []
     for test in tests:
@@ -228,7 +240,8 @@ def describe_effects(rows, tests, ratio, event, interactions, told):
                 f"{test['effect']} {verdict} {event}, all its coefficients together")  # fmt: skip
             findings.append(
                 {"text": f"{start}: {test['test']} {format_number(test['statistic'])} on {df} degrees of freedom, "
-                         f"{format_p(test['p_value'])}.",
+                         f"{format_p(test['p_value'])}"
+                         f"{ends_of_levels(one, means, ratio) if test['p_value'] < 0.05 and not product else ''}.",
                  "values": finding_values(statistic=test["statistic"], p_value=test["p_value"]),
                  "output": "tests", "row": {"effect": test["effect"]}}
             )  # fmt: skip
@@ -337,6 +350,8 @@ def numbered_anew(table, labels, fixed, subject):
         "exposure => Poisson GEE with robust errors, because rows of one {subject} belong together and the "
         "outcome is a count",
         "family=gaussian => linear mixed model (REML) with t tests, because rows of one {subject} belong together",
+        "event_value => logistic GEE with robust errors, because rows of one {subject} belong together "
+        "and the outcome is yes or no",
         "outcome~binary => logistic GEE with robust errors, because rows of one {subject} belong together "
         "and the outcome is yes or no",
         "columns => linear mixed model (REML) with t tests (GEE for yes/no outcomes and counts), because "
@@ -554,7 +569,7 @@ def mixed_model(
     lead = marginal_findings(contrasts, grid, fixed[0], noun, what, interaction, together.get(fixed[0]), per)
     change = any("of" in row for row in contrasts)
     told = (joint if change else []) + (effects[fixed[0]] if lead else [])
-    about = describe_effects(terms, tests, ratio, what, joint, told)
+    about = describe_effects(terms, tests, ratio, what, joint, told, means or ())
     slopes, compared, steeper = None, None, []
     if family == "gaussian":
         slopes, compared, steeper = slope_tables(y, design, table, groups, effects, random_slope, outcome)
