@@ -12,7 +12,7 @@ _WRITTEN = {
     "hour": "h hr hrs hour hours heure heures stunde stunden hora horas",
     "day": "d day days tag tage j jour jours dia dias",
     "week": "w wk wks week weeks wo woche wochen semaine semaines semana semanas",
-    "month": "m mo mon mth month months monat monate mois mes meses",
+    "month": "m mo mon mth mths mnth mnths month months monat monate mois mes meses",
     "year": "y yr yrs year years jahr jahre ans anos",
     "visit": "v visit visits",
 }

@@ -20,6 +20,7 @@ from engine.planning.binding.assign import MISSING, Assignment, called
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.fills import fill, rows_counted, with_course
 from engine.planning.binding.levels import CHOICES, SAID, flat, levels_given
+from engine.planning.binding.moments import moments_told
 from engine.planning.binding.rows import cut_param, cut_said, from_then_on, rows_kept, with_control_dose
 from engine.planning.binding.slots import slot_of
 from engine.planning.naming.levels import is_class_of
@@ -81,6 +82,7 @@ def bind(
     cut_said(bound, reading)
     fill(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
+    moments_told(bound, reading)
     rows_counted(bound)
     with_course(bound, reading)
     bound.params |= given

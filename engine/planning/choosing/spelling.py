@@ -22,6 +22,10 @@ _MOSTLY = 0.7
 """Such a share of the words is English where a question is: slips in other languages look like English words."""
 
 
+_SWAPPED = {"teh": "the", "hte": "the", "adn": "and", "nad": "and", "waht": "what", "taht": "that", "tht": "that", "wiht": "with", "hwo": "how"}
+"""Small words with two letters swapped that no dictionary is needed to know; `nad` may be a column (NAD)."""
+
+
 def spelled(question: str, data: Data) -> Reworded | None:
     """Return a question whose slips of the pen are put right, None where there are none (`diffrent`, `wich`, `signifikant`).
 
@@ -37,6 +41,8 @@ def spelled(question: str, data: Data) -> Reworded | None:
 def _meant(question: str, word: Token, names: frozenset[str]) -> str:
     """Return what a word should have been, "" where it is none that is written wrong, or may be meant for several."""
     typed = question[word.start : word.end]
+    if (meant := _SWAPPED.get(typed.lower())) and word.text not in names:
+        return meant
     if len(word.text) < LEAST or not typed.isalpha() or typed[1:] != typed[1:].lower() or asked_with(word):
         return ""
     near = [other for other in _general().get(word.text[0], ()) if _one_slip(word.text, other)]

@@ -105,9 +105,11 @@ def unit_of_moment(case: Case) -> None:
     bound, params = case.bound, case.bound.params
     unit = next((p for p in bound.spec.params if p.role == "time_unit"), None)
     said = next((p for p in bound.spec.params if p.role == "unit_of" and params.get(p.name)), None)
+    moments = next((params[p.name] for p in bound.spec.params if p.role == "times" and params.get(p.name)), [])
+    units = [one.split()[-1] for one in moments if " " in one] or ([params[said.name]] if said else [])
     name = next(iter(bound.of_role("time")), "")
     column = bound.sheet.column(name) if bound.sheet and name else None
-    if unit is None or said is None or column is None or params.get(unit.name):
+    if unit is None or not units or column is None or params.get(unit.name):
         return
     told = [time_unit(part.lower()) for part in name_parts(f"{column.name} {column.unit} {column.label}")]
     known = next((one for one in told if one in _SPANS), "")
@@ -118,7 +120,7 @@ def unit_of_moment(case: Case) -> None:
         OpenQuestion(
             id=unit.name, param=unit.name, choices=[f"{one}s" for one in _SPANS], blocking=True,
             text=f"In which unit does {name!r} count?",
-            why=f"The question names a moment in {params[said.name]}, and neither the name nor a legend says the unit of {name!r}.",
+            why=f"The question names a moment in {units[0]}, and neither the name nor a legend says the unit of {name!r}.",
         )
     )  # fmt: skip
 

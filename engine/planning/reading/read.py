@@ -73,6 +73,7 @@ from engine.planning.reading.terms import (
 )
 from engine.planning.tables.sheets import Data, Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things
 from engine.text.names import name_parts
+from engine.text.times import time_unit
 from engine.text.tokens import Token, tokens
 
 _UNPAIRED = re.compile(
@@ -297,8 +298,10 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     reading.restrictions = [r for r in reading.restrictions if r.column not in happened]
     clocks = {sheet.structure.survival.get("time") for sheet in data.sheets} - {None}
     reading.restrictions = [
-        r for r in reading.restrictions if r.column not in clocks or not _by_then(r, words, question)
-    ]
+        r for r in reading.restrictions
+        if (r.column not in clocks or not _by_then(r, words, question))
+        and not (clocks and _STILL_FREE.search(question) and _a_moment(r, by_name[r.column], words))
+    ]  # fmt: skip
     reading.parts |= {name: {"outcome"} for name in reading.columns() if name in happened}
     reading.restrictions = with_either(reading.restrictions, coded)
     reading.unclear = [item.doubt for item in remarks if item.doubt]
@@ -314,6 +317,17 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     reading.masked = masked(reading, by_name)
     _mark(reading)
     return reading
+
+
+_STILL_FREE = re.compile(r"\b(?:surviv\w+|alive|still (?:\w+ )?free|free of|event[- ]free|relapse[- ]free)\b", re.IGNORECASE)
+
+
+def _a_moment(row: Restriction, column: ColumnProfile, words: Sequence[Token]) -> bool:
+    """Say whether rows would be kept by a moment of being followed: `alive at 3 months` is not `3 months since diagnosis`."""
+    unit = words[row.last + 1].text if row.last + 1 < len(words) else ""
+    units = {time_unit(part) for part in (unit, words[row.last].text)} - {""}
+    own = {time_unit(part.lower()) for part in name_parts(column.name)} - {""}
+    return row.op == "in" and is_number(column) and bool(units & own)
 
 
 def _by_then(row: Restriction, words: Sequence[Token], question: str) -> bool:

@@ -276,11 +276,11 @@ def kaplan_meier(
     curve_table = pd.concat([curve.assign(group=name) for name, curve in curves.items()], ignore_index=True)
     curve_table = curve_table[["group", *[column for column in curve_table if column != "group"]]]
 
-    wanted, notes = asked_moments(at, at_unit, at_times, time, time_unit)
+    wanted, notes, as_said = asked_moments(at, at_unit, at_times, time, time_unit)
     warnings += notes
     own = at_unit.removesuffix("s") if at == 1 else at_unit
     other = at is not None and at_unit not in ("", time_unit)
-    said = {wanted[0]: f"{at:g} {own} ({wanted[0]:g}{unit})"} if other else {}
+    said = {wanted[0]: f"{at:g} {own} ({wanted[0]:g}{unit})"} if other else as_said
     survival_at, notes = survival_points(curves, data["time"], labels, wanted, start, unit)
     warnings += notes
     findings = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.toolbox.registry import param
-from engine.toolbox.survival.horizon import NOT_TOLD, TIME_UNITS, horizon_in_unit
+from engine.toolbox.survival.horizon import NOT_TOLD, TIME_UNITS, horizon_in_unit, unit_of_times
 from engine.toolbox.tables.columns import called_level, finding_values, format_number
 from engine.toolbox.tables.rows import table_row
 
@@ -33,18 +33,25 @@ AT_UNIT = param(
 
 
 def asked_moments(at, at_unit, at_times, time, unit):
-    """Return (the moments asked for, in the unit of the times, warnings)."""
-    moments, warnings = [], []
+    """Return (the moments asked for, in the unit of the times, warnings, how the question has those in another unit)."""
+    moments, warnings, told = [], [], {}
     if at is not None:
         moment, warnings = horizon_in_unit(at, at_unit, unit, time)
         moments.append(moment)
     for text in at_times:
+        number, _, said = str(text).strip().partition(" ")
         try:
-            moments.append(float(text))
+            moment, notes = horizon_in_unit(float(number), unit_of_times(said, said) if said else "", unit, time)
         except ValueError as err:
-            message = f"The time {text!r} in at_times is not a number; give times in the unit of {time!r}."
+            if said and number.replace(".", "", 1).isdigit():
+                raise
+            message = f"The time {text!r} in at_times is not a number; give times in the unit of {time!r}, or as '3 months'."
             raise ValueError(message) from err
-    return list(dict.fromkeys(moments)), warnings
+        moments.append(moment)
+        warnings += notes
+        if notes:
+            told[moment] = f"{text} ({moment:.4g} {unit})"
+    return list(dict.fromkeys(moments)), warnings, told
 
 
 def survival_points(curves, times, labels, moments, landmark, unit):
@@ -72,30 +79,33 @@ def survival_points(curves, times, labels, moments, landmark, unit):
 
 
 def points_finding(table, group, unit, since, medians=(), said=()):
-    """Return the finding on all groups at one moment, the highest survival first; none of several moments.
+    """Return the finding on all groups at up to four moments, the highest survival first; none of more, which the table says.
 
     `medians` is the finding on the medians, which the sentence ends with: either may be what is asked; `said` tells a
     moment as the question has it.
     """
-    if table is None or table["time"].nunique() != 1 or not 2 <= len(table) <= 6:
+    if table is None or table["time"].nunique() > 4 or not 2 <= table["group"].nunique() <= 6:
         return []
-    points = table.sort_values("survival", ascending=False, kind="stable").to_dict("records")
-    parts = [
-        f"{100 * point['survival']:.1f} % with {called_level(point['group'], group)} (95 % interval "
-        f"{format_number(100 * point['lower_95'])} to {format_number(100 * point['upper_95'])} %)"
-        for point in points
-    ]
-    values = [
-        {"name": f"survival {point['group']}", "value": point["survival"], "low": point["lower_95"],
-         "high": point["upper_95"]}
-        for point in points
-    ]  # fmt: skip
+    told, values = [], []
+    for moment, points in table.groupby("time"):
+        ordered = points.sort_values("survival", ascending=False, kind="stable").to_dict("records")
+        parts = [
+            f"{100 * point['survival']:.1f} % with {called_level(point['group'], group)} (95 % interval "
+            f"{format_number(100 * point['lower_95'])} to {format_number(100 * point['upper_95'])} %)"
+            for point in ordered
+        ]
+        listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+        told.append(f"{told_moment(moment, unit, said)}{since}{' was' if not told else ''} {listed}")
+        values += [
+            {"name": f"survival {point['group']}", "value": point["survival"], "low": point["lower_95"],
+             "high": point["upper_95"]}
+            for point in ordered
+        ]  # fmt: skip
     known = [one for one in medians if one["text"].startswith("Median")]  # else no group has reached its own
+    known = known if len(told) == 1 else []
     also = "".join(f"; {one['text'][0].lower()}{one['text'][1:]}" for one in known) or "."
     values += [value for one in known for value in one["values"]]
-    listed = f"{', '.join(parts[:-1])} and {parts[-1]}{also}"
-    text = f"Survival at {told_moment(points[0]['time'], unit, said)}{since} was {listed}"
-    return [{"text": text, "values": values, "output": "survival_at"}]
+    return [{"text": f"Survival at {'; at '.join(told)}{also}", "values": values, "output": "survival_at"}]
 
 
 def told_moment(moment, unit, said):
