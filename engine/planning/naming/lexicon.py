@@ -62,7 +62,8 @@ def alike(word: str, part: str) -> float:
     if word == part or stem(word) == stem(part):
         return 1.0
     if word[0].isdigit() or part[0].isdigit():
-        return 1.0 if as_number(word) is not None and as_number(word) == as_number(part) else 0.0
+        same = as_number(word) is not None and as_number(word) == as_number(part)
+        return 1.0 if same or (_YEAR.fullmatch(word) and len(part) == 2 and word.endswith(part)) else 0.0
     if word in STOP or len(word) < 2:
         return 0.0
     if (word not in UNITS or word in _SPELT_OUT) and same_meaning(word, part):
@@ -76,6 +77,8 @@ def alike(word: str, part: str) -> float:
     return _spelt_alike(word, part)
 
 
+_YEAR = re.compile(r"(?:19|20)\d\d")
+"""`2004` is the year of `wall_04`."""
 _SPELT_OUT = frozenset("hour hours day days week weeks month months year years".split())
 """Units of time as words of their own: `per month` finds `mes`."""
 

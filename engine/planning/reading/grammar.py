@@ -221,7 +221,7 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
 
 
 _THAN = re.compile(
-    r"\bthan\s+(?:(?:in|for|with|at|on|among|of|did|do|was|were|is|are)\s+)?(?:(?:the|those|our|all|other|untreated)\s+)*$",
+    r"\bthan\s+(?:(?:in|for|with|at|on|among|of|did|do|was|were|is|are)\s+)?(?:(?:the|those|our|all|other|untreated|one|ones)\s+)*(?:[a-z]+s\s+)?$",
     re.IGNORECASE,
 )
 

@@ -297,11 +297,16 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     happened = {made.column for sheet in data.sheets for made in sheet.made if made.happened}
     reading.restrictions = [r for r in reading.restrictions if r.column not in happened]
     clocks = {sheet.structure.survival.get("time") for sheet in data.sheets} - {None}
+    followed = [
+        r for r in reading.restrictions
+        if clocks and _STILL_FREE.search(question) and _a_moment(r, by_name[r.column], words)
+    ]  # fmt: skip
     reading.restrictions = [
         r for r in reading.restrictions
         if (r.column not in clocks or not _by_then(r, words, question))
-        and not (clocks and _STILL_FREE.search(question) and _a_moment(r, by_name[r.column], words))
+        and r not in followed
     ]  # fmt: skip
+    reading.mentions = [m for m in reading.mentions if not (m.level and m.column in {r.column for r in followed})]
     reading.parts |= {name: {"outcome"} for name in reading.columns() if name in happened}
     reading.restrictions = with_either(reading.restrictions, coded)
     reading.unclear = [item.doubt for item in remarks if item.doubt]
