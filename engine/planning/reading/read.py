@@ -113,6 +113,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     spoken = [match.span() for match in _AS_ONESELF.finditer(question)]
     mentions = [m for m in mentions if not any(a <= words[m.first].start < b for a, b in spoken)]
     mentions = counted_among(mentions, words, question)
+    mentions = _of_the_same_time(mentions)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
@@ -130,6 +131,27 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     for at in explained:
         reading.mark(at, at, "level", said)
     return reading
+
+
+def _of_the_same_time(mentions: list[ColumnMention]) -> list[ColumnMention]:
+    """Return mentions that name a measurement of several times with that of which another column is named, where only one is.
+
+    `are galls with a fly bigger` of gall_03, gall_04 and fly_04 is of 04, unless both are spoken of.
+    """
+    def when(name: str) -> str:
+        last = (name_parts(name) or [""])[-1]
+        return last if any(letter.isdigit() for letter in last) else ""
+
+    alone = {when(m.column) for m in mentions if not m.rivals or len({*map(when, (m.column, *m.rivals))}) == 1} - {""}
+    if len(alone) != 1:
+        return mentions
+    (time,) = alone
+    found: list[ColumnMention] = []
+    for m in mentions:
+        own = [name for name in (m.column, *m.rivals) if when(name) == time]
+        apart = not m.level and m.rivals and len({*map(when, (m.column, *m.rivals))}) > 1
+        found.append(m._replace(column=own[0], rivals=()) if apart and len(own) == 1 else m)
+    return found
 
 
 def _only_told(reading: Reading, data: Data) -> list[ColumnMention]:
