@@ -84,6 +84,7 @@ _LIVES = re.compile(
 )
 _LIFE = re.compile(r"life ?spans?|longevity|life (?:time|days|length)|(?:days|time|age|hours|weeks) (?:lived|at death|to death|until death)")
 """What a length of life is called."""
+_UNTIL_DEATH = re.compile(r"\b(?:time|it|hours?|days?)\W+(?:is\s+)?(?:un)?(?:til|to)\s+(?:the\s+)?(?:death|dying|they die)\b", re.IGNORECASE)
 
 
 def with_length_of_life(reading: Reading, data: Data) -> Reading | None:
@@ -91,10 +92,14 @@ def with_length_of_life(reading: Reading, data: Data) -> Reading | None:
     said = _LIVES.search(reading.question)
     if said is None or any(sheet.structure.survival for sheet in data.sheets):
         return None
-    names = [c.name for sheet in data.sheets for c in sheet.columns
-             if c.scale in NUMBERS and _LIFE.fullmatch(" ".join(name_parts(c.name)))]  # fmt: skip
-    if len(names) != 1 or names[0] in reading.columns():
+    until = _UNTIL_DEATH.search(reading.question) is not None
+    names = [c.name for sheet in data.sheets for c in sheet.columns if c.scale in NUMBERS and not is_id(c)
+             and (_LIFE.fullmatch(called := " ".join(name_parts(c.name))) or (until and called == "time"))]  # fmt: skip
+    if len(names) != 1:
         return None
+    if names[0] in reading.columns():
+        reading.parts[names[0]], reading.lived = {"outcome"}, True
+        return reading
     at = [n for n, word in enumerate(reading.words) if said.start() <= word.start and word.end <= said.end()]
     others = [m for m in reading.mentions if not {*at} & {*range(m.first, m.last + 1)}]
     found = reread(reading, [*others, ColumnMention(names[0], "", at[0], at[-1], SURE)], data)

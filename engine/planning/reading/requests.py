@@ -37,6 +37,9 @@ PAIRED = re.compile(
     re.IGNORECASE,
 )
 """What says that rows belong together in pairs; a clause of nothing else asks for nothing."""
+_ONE_OF_TWO = re.compile(r"(?:^|\bknow |\bsee |\btell me |\bask )\W*(?:which|what)\s+(?!is\b|are\b|was\b|were\b)[\w-]+(?:\s+[\w-]+)?\s*$", re.IGNORECASE)
+"""`which cultivar` that `and which date gives more` follows asks by itself for nothing."""
+_SAYS_WHICH = re.compile(r"\W*(?:which|what)\b", re.IGNORECASE)
 SHORT = 3
 """A further request has at least so many words: `and how many` belongs to what stands before it."""
 
@@ -50,6 +53,9 @@ def requests_of(question: str, words: list[Token]) -> list[Request]:
             pieces.append((at, match.start()))
         at = match.end()
     pieces.append((at, len(question)))
+    for n in range(len(pieces) - 1, 0, -1):
+        if _ONE_OF_TWO.search(question[slice(*pieces[n - 1])]) and _SAYS_WHICH.match(question[slice(*pieces[n])]):
+            pieces[n - 1 : n + 1] = [(pieces[n - 1][0], pieces[n][1])]
     found: list[Request] = []
     for start, end in pieces:
         inside = [n for n, token in enumerate(words) if start <= token.start < end]
