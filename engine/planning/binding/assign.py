@@ -71,7 +71,7 @@ AT_MOST = 4
 _MODELLED = frozenset("outcome measure response count y".split())
 """What a model explains."""
 _EXPLAINED = frozenset(
-    "group group_optional outcome measure measures response wide y x measure_a measure_b anything".split()
+    "group group_optional outcome count measure measures response wide y x measure_a measure_b anything".split()
 )
 CALLED = 0.4
 """What speaks for a column that is called as such columns conventionally are."""

@@ -113,7 +113,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     spoken = [match.span() for match in _AS_ONESELF.finditer(question)]
     mentions = [m for m in mentions if not any(a <= words[m.first].start < b for a, b in spoken)]
     mentions = counted_among(mentions, words, question)
-    mentions = _of_the_same_time(mentions)
+    mentions = _of_the_same_time(mentions, question, data.columns())
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
@@ -133,25 +133,40 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     return reading
 
 
-def _of_the_same_time(mentions: list[ColumnMention]) -> list[ColumnMention]:
-    """Return mentions that name a measurement of several times with that of which another column is named, where only one is.
+def _of_the_same_time(
+    mentions: list[ColumnMention], question: str, columns: Iterable[ColumnProfile]
+) -> list[ColumnMention]:
+    """Return mentions that name a measurement of several times with that of the time that is spoken of, where it is one.
 
-    `are galls with a fly bigger` of gall_03, gall_04 and fly_04 is of 04, unless both are spoken of.
+    That is the year that is told (`in 2003 only` of wall_03 and wall_04), or that of the only other column that is named:
+    `are galls with a fly bigger` of gall_03, gall_04 and fly_04 is of 04.
     """
-    def when(name: str) -> str:
-        last = (name_parts(name) or [""])[-1]
-        return last if any(letter.isdigit() for letter in last) else ""
-
-    alone = {when(m.column) for m in mentions if not m.rivals or len({*map(when, (m.column, *m.rivals))}) == 1} - {""}
-    if len(alone) != 1:
+    names = {column.name for column in columns}
+    years = {said[0][-2:] for said in _YEAR.finditer(question)} & {*map(_when, names)}
+    alone = {_when(m.column) for m in mentions if not m.rivals or len({*map(_when, (m.column, *m.rivals))}) == 1} - {""}
+    time = next(iter(years if len(years) == 1 else alone if len(alone) == 1 else ()), "")
+    if not time or (years and years != {time}):
         return mentions
-    (time,) = alone
     found: list[ColumnMention] = []
     for m in mentions:
-        own = [name for name in (m.column, *m.rivals) if when(name) == time]
-        apart = not m.level and m.rivals and len({*map(when, (m.column, *m.rivals))}) > 1
-        found.append(m._replace(column=own[0], rivals=()) if apart and len(own) == 1 else m)
+        own, other = [n for n in (m.column, *m.rivals) if _when(n) == time], _when(m.column)
+        twin = m.column.removesuffix(other) + time if other else ""
+        if own and (m.rivals or not other):
+            found.append(m._replace(column=own[0], rivals=()) if len(own) == 1 else m)
+        elif years and other and other != time and other in {_when(n) for n in names if n.removesuffix(_when(n)) + time in names}:
+            found += [m._replace(column=twin, rivals=())] if twin in names else []
+        else:
+            found.append(m)
     return found
+
+
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+
+
+def _when(name: str) -> str:
+    """Return the digits that a name ends in, "" for none."""
+    last = (name_parts(name) or [""])[-1]
+    return last if last.isdigit() else ""
 
 
 def _only_told(reading: Reading, data: Data) -> list[ColumnMention]:

@@ -19,7 +19,7 @@ def named_unit(name):
         "hour": "hrs?|hours?|stunden?|std|heures?|horas?|hp[ifta]",
         "day": "days?|tage?|jours?|d[ií]as?|dp[ifta]|da[pi]",
         "week": "wks?|weeks?|wo|wochen?|semaines?|semanas?|wp[ift]",
-        "month": "mon?|mth|months?|monate?|mois|mes|meses",
+        "month": "mon?|mths?|mnths?|months?|monate?|mois|mes|meses",
         "year": "yrs?|years?|jahre?|ans?|ann[eé]es?|a[nñ]os?",
     }
     every = "|".join(times.values())
