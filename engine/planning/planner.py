@@ -473,10 +473,13 @@ class Planner:
         else:
             goals = listed or what_to_plan(catalogue, reading, data, every)
         again = None if analysis or listed else asked_again(reading)
+        each = None if listed else each_level(reading, data)
+        if again is not None and each is not None and {row[0] for row in again.rows[1:]} <= {*each.levels}:
+            again = None  # `at 8 and at 14? Is it there at 8 already?` is told by each of them
         if again is not None and (found := of_again(catalogue, again, reading, data)) is not None:
             reading, goals = found
             return reading, data, goals, every, []
-        if len(goals) == 1 and not listed and (each := each_level(reading, data)) is not None:
+        if len(goals) == 1 and each is not None:
             reading, goals = of_each(catalogue, each, reading, data, goals, analysis)
         return reading, data, goals, every, [*reading.lost, *(f"{item!r} {NOT_ALONE}" for item in lost)]
 

@@ -443,6 +443,9 @@ class Assignment:
         if len(able) > 1 and param.role == "group" and self.of_two_levels:
             # What was done to samples has a control; their sex, site or batch has none.
             able = [column for column in able if has_control(column.levels)]
+        # What is left of a table of which all else is named needs no better sign, were it a time (`is A better than B`).
+        left = [c for c in self.sheet.columns if c.name not in self.reading.columns() and not is_id(c)]
+        able = able or [c for c in left if len(left) == 1 and c.name not in used and fits(c, self.sheet) > 0]
         return able[0].name if len(able) == 1 else ""
 
     def _called_so(self, param: ParamSpec) -> list[str]:

@@ -15,6 +15,10 @@ from engine.toolbox.analyses import Analysis, load_analyses
 from engine.toolbox.registry import ToolRegistry
 
 
+_NO_TERM = frozenset("and by to effect compare prolong groups difference".split())
+"""Words of what a tool is known by that make it a phrase about data."""
+
+
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """What can be asked and done."""
@@ -33,6 +37,8 @@ class Catalogue:
         said = [tokens(name) for name in names if " " in name or "-" in name or name.isupper()]
         # `over the weeks` is no term: its week may well be a column.
         terms = [words for words in said if len(words) == 1 or sum(word.text not in STOP for word in words) > 1]
+        # Nor does `dose and sex`, `effect of age` or `dose groups` keep these words from naming columns.
+        terms = [words for words in terms if not {word.text for word in words} & _NO_TERM]
         return cls(registry, load_analyses(), embed, frozenset(tuple(word.stem for word in words) for words in terms))
 
     def read(self, question: str, data: Data) -> Reading:

@@ -13,7 +13,7 @@ from engine.planning.choosing.catalogue import Catalogue
 from engine.planning.choosing.coverage import nothing_called
 from engine.planning.choosing.score import Candidate, can_be_done, unmet_by
 from engine.planning.choosing.several import NOT_ALONE, AskedPart, listed, one_each, parts_of, requests_in
-from engine.planning.choosing.subgroups import Each, apart, holds, relates, without
+from engine.planning.choosing.subgroups import Each, apart, holds, of_one_level, relates, without
 from engine.planning.naming.mention import SURE as SURE_NAMED
 from engine.planning.reading.read import reread, within
 from engine.planning.reading.reading import Reading
@@ -251,7 +251,7 @@ def of_each(
 ) -> tuple[Reading, list[Candidate]]:
     """Return what is asked of each level of a column, unless a step gives its results by them itself."""
     inner = without(reading, each, data)
-    every = catalogue.candidates(inner, data)
+    every = catalogue.candidates(of_one_level(inner, each, data), data)
     best = as_chosen(catalogue, analysis, every, inner, data) if analysis else likeliest(every, inner, data)
     first = goals[0]  # `each` alone turns nothing into another analysis, nor takes away a column that has its part
     same = best.analysis.id == first.analysis.id and not (first.bound and each.column in first.bound.columns())

@@ -47,7 +47,15 @@ _AFTER = re.compile(
     r"^\s*(?:groups?|levels?)?[\s,(]*(?:separate?\w*|individually|apart|on their own)\b(?!\s+(?:for|in|by|within|among|per|of|each|every)\b)",
     re.IGNORECASE,
 )
-_LISTED = re.compile(r"\s*(?:,|and|&|or|versus|vs\.?|,\s*and)\s*(?:the\s+|in\s+|for\s+)?", re.IGNORECASE)
+_AT_EACH = re.compile(
+    r"\b(?:differ\w*|compar\w+|gap|effect)\b[^.?!:;]{0,60}?\b(?:already |both )?at\s+(?:the\s+)?(?:ages?|days?|weeks?|months?|visits?|years?|hours?|times?)?\s*$",
+    re.IGNORECASE,
+)
+"""`the sex difference at 8 and at 14`: what is compared is asked of each of these times."""
+_LISTED = re.compile(
+    r"\s*(?:,|and|&|or|versus|vs\.?|,\s*and)\s*(?:the\s+|in\s+|for\s+|at\s+(?:(?:age|day|week|month|visit|year|hour|time)s?\s+)?)?",
+    re.IGNORECASE,
+)
 
 
 class Each(NamedTuple):
@@ -67,7 +75,7 @@ def each_level(reading: Reading, data: Data) -> Each | None:
         column = data.column(stretch[0].column)
         before = reading.question[: first.start]
         told = _BEFORE.search(before) or _AFTER.match(reading.question[last.end :]) or _which_changed(
-            reading, data, before, reading.question[last.end :])  # fmt: skip
+            reading, data, before, reading.question[last.end :]) or _at_each(reading, data, stretch, before)  # fmt: skip
         if (
             not told
             or (told.re is _BEFORE and _LIE_APART.search(before))
@@ -81,11 +89,19 @@ def each_level(reading: Reading, data: Data) -> Each | None:
         if len(levels) > 1 and (not named or {*named} == {*levels} or len({*named}) > 1):
             kept = tuple(level for level in levels if not named or level in named)
             surely = (
-                told.re in (_AFTER, _CHANGED)
+                told.re in (_AFTER, _CHANGED, _AT_EACH)
                 or re.search(r"separat|split|individual|apart|analys", told.group()) is not None
             )
             return Each(column.name, kept, tuple(stretch), surely)
     return None
+
+
+def _at_each(reading: Reading, data: Data, stretch: list[ColumnMention], before: str) -> re.Match[str] | None:
+    """Return the words where a difference of other groups is asked of two or more times that are named."""
+    times = {name for sheet in data.sheets for item in sheet.structure.repeated for name in item.within[:1]}
+    groups = [c for name in reading.named() if name not in times and (c := data.column(name)) and is_group(c)]
+    several = len({m.level for m in stretch if m.level}) > 1 and stretch[0].column in times
+    return _AT_EACH.search(before) if several and groups else None
 
 
 def _which_changed(reading: Reading, data: Data, before: str, after: str) -> re.Match[str] | None:
@@ -99,6 +115,8 @@ def _stretches(reading: Reading) -> list[list[ColumnMention]]:
     found: list[list[ColumnMention]] = []
     for mention in reading.mentions:
         before = found[-1][-1] if found else None
+        if before is not None and before.level and not mention.level and mention.column == before.column:
+            continue  # `at age 8 and at age 14`
         if before is not None and before.level and mention.level and before.column == mention.column:
             between = reading.question[reading.words[before.last].end : reading.words[mention.first].start]
             if _LISTED.fullmatch(between):
@@ -115,6 +133,16 @@ def without(reading: Reading, each: Each, data: Data) -> Reading:
     for mention in each.mentions:
         inner.mark(mention.first, mention.last, "column", each.column)
     return inner
+
+
+def of_one_level(reading: Reading, each: Each, data: Data) -> Reading:
+    """Return what is asked as of the rows of the first level where the column is the occasion: of one, each subject has one row."""
+    occasions = {name for sheet in data.sheets for item in sheet.structure.repeated for name in item.within[:1]}
+    if each.column not in occasions:
+        return reading
+    first, last = each.mentions[0].first, each.mentions[-1].last
+    row = Restriction(each.column, "in", each.levels[:1], first, last, sure=True)
+    return replace(reading, restrictions=[*reading.restrictions, row])
 
 
 def relates(bound: Bound | None) -> bool:
@@ -138,7 +166,7 @@ def apart(goal: Candidate, each: Each) -> list[Candidate]:
         row = Restriction(each.column, "in", (level,), first, last, sure=True)
         reasons = [*bound.reasons, f"One step for each level of {each.column!r}, as the question asks."]
         part = replace(
-            bound, params=dict(bound.params), rows=[*bound.rows, row], reasons=reasons, missing=list(bound.missing),
+            bound, params=dict(bound.params), rows=[*(r for r in bound.rows if r.column != each.column), row], reasons=reasons, missing=list(bound.missing),
             questions=list(bound.questions), told=f"{each.column} = {level}",
         )  # fmt: skip
         found.append(replace(goal, bound=part))

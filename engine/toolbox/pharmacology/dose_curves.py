@@ -52,7 +52,7 @@ LEVEL_WORDS = [
     "[EIL][CD]",
     "effective dose",
     "inhibitory concentration",
-    rf"(?:per ?cent|%) (?:of the (?:effect|maximum)|{_LESS})\b",
+    rf"(?:per ?cent|%) (?:(?:of the )?(?:effect|maximum|kill|mortality|death)|{_LESS})\b",
     r"(?:cuts?|reduc\w*|lower\w*|decreas\w*|inhibit\w*|shorten\w*|suppress\w*|kill\w*|slow\w*)\b"
     r"(?=[^.?!\d]*\d+ ?(?:%|per ?cent))[^.?!\d]{0,40}",
 ]

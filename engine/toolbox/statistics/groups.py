@@ -377,7 +377,6 @@ def compare_rows(samples, contrasts, family, test, method):
         "effect size",
         "genotype",
         "dose groups",
-        "sex difference",
         "species",
     ),
     citations=(
