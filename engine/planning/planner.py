@@ -78,8 +78,8 @@ from engine.planning.making.joined import (
 )
 from engine.planning.making.levels_left import without_levels_out
 from engine.planning.making.plates import plate_of, unfolded
-from engine.planning.making.tallies import explaining, one_row_each, takes_for_measured, tally_of
 from engine.planning.making.said_same import with_same_said
+from engine.planning.making.tallies import explaining, one_row_each, takes_for_measured, tally_of
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
 from engine.planning.reading.declared import (

@@ -366,7 +366,7 @@ def parts_of_totals(table: View) -> dict[str, str]:
 
 
 def _parts_by_their_share(table: View, whole: list[Col]) -> dict[str, str]:
-    """Return the count of which a column of shares says that it is out of another count: `n_dead` over `n` is `prop_dead`."""
+    """Return the count that a column of shares says to be out of another count: `n_dead` over `n` is `prop_dead`."""
     import numpy as np
 
     shares = [c.numbers for c in table.cols if c.numbers is not None and c.profile.scale == "share"][:_SHARES]
@@ -376,7 +376,8 @@ def _parts_by_their_share(table: View, whole: list[Col]) -> dict[str, str]:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     told = part.numbers / total.numbers
                 both = np.isfinite(told) & np.isfinite(share)
-                if part is not total and both.sum() >= _FEWEST and bool((np.abs(told - share)[both] < ROUNDED).all()):
+                alike = bool((np.abs(told - share)[both] < ROUNDED).all())
+                if part is not total and alike and both.sum() >= _FEWEST:
                     return {part.name: total.name}
     return {}
 

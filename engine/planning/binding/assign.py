@@ -446,7 +446,9 @@ class Assignment:
         # What is left of a table of which all else is named needs no better sign, were it a time (`is A better than B`).
         named = {*self.reading.columns()}
         left = [c for c in self.sheet.columns if c.name not in named and not is_id(c)]
-        alone = len(left) == 1 and not param.called and not any(is_number(c) for c in self.sheet.columns if c.name in named)
+        alone = (
+            len(left) == 1 and not param.called and not any(is_number(c) for c in self.sheet.columns if c.name in named)
+        )
         able = able or [c for c in left if alone and c.name not in used and fits(c, self.sheet) > 0]
         return able[0].name if len(able) == 1 else ""
 

@@ -132,6 +132,18 @@ def _time_of_event(bound: Bound) -> None:
         bound.reasons.append(f"{able[0].name!r} goes with {known!r}.")
 
 
+_GROWS = re.compile(
+    r"\bgrow\w*\b[^.?!]{0,40}\b(?:speed|rate|faster|slower|quicker|pace)\b|\b(?:speed|rate|pace|faster|slower)\b[^.?!]{0,20}\bgrow\w*",
+    re.IGNORECASE,
+)
+
+
+def _grows(bound: Bound, reading: Reading) -> bool:
+    """Say whether it is asked how fast something that is named grows."""
+    measured = bound.of_role("outcome", "response", "measure")
+    return _GROWS.search(reading.question) is not None and any(reading.strength(name) > 0 for name in measured)
+
+
 def with_course(bound: Bound, reading: Reading) -> None:
     """Let a model of repeated rows explain by the time where the question asks how groups change: `does it slow growth`.
 
@@ -158,6 +170,15 @@ def with_course(bound: Bound, reading: Reading) -> None:
             place = next(m for m in reading.mentions if m.column == over)
             bound.rows.append(Restriction(over, "in", levels, place.first, place.last, sure=True))
         bound.reasons.append(f"How {over!r} changes it is asked by {group!r}, so the change may differ between these.")
+    elif asked is None and not along and groups and len(times) == 1 and _grows(bound, reading):
+        bound.params |= {
+            fixed.name: [groups[0], times[0], *(n for n in named if n not in (groups[0], times[0]))],
+            flag.name: True,
+        }
+        said = _GROWS.search(reading.question)
+        if said is not None:
+            reading.mark_text(*said.span(), "method", "a slope over the time")
+        bound.reasons.append(f"How fast it grows is asked by {groups[0]!r}: {times[0]!r} is the time.")
     elif asked is None and along and groups:
         first = [groups[0], along[0]]
         bound.params |= {fixed.name: [*first, *(n for n in named if n not in first)], flag.name: True}

@@ -44,7 +44,11 @@ def moments_told(bound: Bound, reading: Reading) -> None:
     if not found or len({*(at for _, at, _ in found for at in at)}) < 2:
         return
     _, texts, said = max(found, key=lambda item: item[0])
-    if column.maximum is not None and own and max(as_number(one.split()[0]) or 0 for one in texts) > 40 * column.maximum:
+    if (
+        column.maximum is not None
+        and own
+        and max(as_number(one.split()[0]) or 0 for one in texts) > 40 * column.maximum
+    ):
         return
     bound.params[param.name] = [one.split()[0] if time_unit(one.split()[1]) in own else one for one in texts]
     # A list takes the place of a single moment and its unit.
@@ -52,4 +56,3 @@ def moments_told(bound: Bound, reading: Reading) -> None:
     for name in [part for pair in units.items() for part in pair if part in _SINGLE]:
         bound.params.pop(name, None)
     reading.mark_text(*said.span(), "number", f"{param.name} = {', '.join(texts)}")
-

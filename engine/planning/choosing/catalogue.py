@@ -14,7 +14,6 @@ from engine.text.tokens import tokens
 from engine.toolbox.analyses import Analysis, load_analyses
 from engine.toolbox.registry import ToolRegistry
 
-
 _NO_TERM = frozenset("and by to effect compare prolong groups difference".split())
 """Words of what a tool is known by that make it a phrase about data."""
 

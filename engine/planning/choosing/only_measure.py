@@ -82,9 +82,13 @@ _LIVES = re.compile(
     r"how long (?:\w+ ){0,4}(?:survive|survives|survived|last|lasts|lasted))\b",
     re.IGNORECASE,
 )
-_LIFE = re.compile(r"life ?spans?|longevity|life (?:time|days|length)|(?:days|time|age|hours|weeks) (?:lived|at death|to death|until death)")
+_LIFE = re.compile(
+    r"life ?spans?|longevity|life (?:time|days|length)|(?:days|time|age|hours|weeks) (?:lived|at death|to death|until death)"
+)
 """What a length of life is called."""
-_UNTIL_DEATH = re.compile(r"\b(?:time|it|hours?|days?)\W+(?:is\s+)?(?:un)?(?:til|to)\s+(?:the\s+)?(?:death|dying|they die)\b", re.IGNORECASE)
+_UNTIL_DEATH = re.compile(
+    r"\b(?:time|it|hours?|days?)\W+(?:is\s+)?(?:un)?(?:til|to)\s+(?:the\s+)?(?:death|dying|they die)\b", re.IGNORECASE
+)
 
 
 def with_length_of_life(reading: Reading, data: Data) -> Reading | None:

@@ -22,7 +22,17 @@ _MOSTLY = 0.7
 """Such a share of the words is English where a question is: slips in other languages look like English words."""
 
 
-_SWAPPED = {"teh": "the", "hte": "the", "adn": "and", "nad": "and", "waht": "what", "taht": "that", "tht": "that", "wiht": "with", "hwo": "how"}
+_SWAPPED = {
+    "teh": "the",
+    "hte": "the",
+    "adn": "and",
+    "nad": "and",
+    "waht": "what",
+    "taht": "that",
+    "tht": "that",
+    "wiht": "with",
+    "hwo": "how",
+}
 """Small words with two letters swapped that no dictionary is needed to know; `nad` may be a column (NAD)."""
 
 

@@ -1,5 +1,8 @@
 """Counts out of totals where a yes or no is modelled: each of the counted gets a row first, and the question is of these."""
 
+# Most methods of pandas carry no types of what they return, which is all that these rules would find here.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import re
@@ -24,7 +27,9 @@ MOST = 200_000
 """More are not given a row each."""
 ROW = "table_row"
 """What the column is called that numbers the rows of the file."""
-_MODELS = frozenset({"outcome", "predictors", "covariates", "fixed", "factors", "count", "response", "measure", "wide", "measures"})
+_MODELS = frozenset(
+    {"outcome", "predictors", "covariates", "fixed", "factors", "count", "response", "measure", "wide", "measures"}
+)
 """The parts in which a count out of a total, or the total, is taken for a measurement."""
 
 
@@ -41,7 +46,9 @@ def tally_of(reading: Reading, data: Data) -> Tally | None:
     if len(data.sheets) != 1 or not KINDS[(sheet := data.sheets[0]).profile.types[0].type].records or sheet.made:
         return None
     named = {*reading.named()}
-    pairs = [*sheet.structure.part_of.items()]  # several, such as those of two arms, are set against each other as they are
+    pairs = [
+        *sheet.structure.part_of.items()
+    ]  # several, such as those of two arms, are set against each other as they are
     if len(pairs) != 1 or pairs[0][0] not in named or any(column.name == ROW for column in sheet.columns):
         return None
     ((part, total),) = pairs
@@ -53,7 +60,11 @@ def takes_for_measured(plan: TaskDag, found: Tally, tools: dict[str, ToolSpec]) 
     """Say whether a plan models the count or its total by itself, not as a part of it."""
     for node in plan.nodes:
         roles = {p.name: p.role for p in tools[node.tool].params}
-        taken = {roles[name] for name, value in node.params.items() if name in roles and {*texts_of(value)} & {found.part, found.total}}
+        taken = {
+            roles[name]
+            for name, value in node.params.items()
+            if name in roles and {*texts_of(value)} & {found.part, found.total}
+        }
         if taken & _MODELS and not taken & {"part", "total", "exposure"}:
             return True
     return False

@@ -82,9 +82,17 @@ def masked(
     for gene, _, _ in reading.genes:
         text = re.sub(rf"(?<!\w){re.escape(gene)}(?!\w)", "GENE", text)
     text = _IN_THE_MODEL.sub(r", adjusted for \1", _WITHIN.sub("", _OF_OURS.sub(r"\1 ", text)))
+    text = _NO_EFFECT.sub("the NOEC and LOEC by Dunnett's test", text)
     return text if _DRAWS.search(text) else _BOX.sub("units", text)
 
 
+_NO_EFFECT = re.compile(
+    r"\b(?:the )?(?:last|highest|largest|biggest|lowest|smallest|first) (?:DOSE|dose|concentration|level) (?:with|that has|having|where)(?:out| no)?"
+    r"(?: an?| any)?(?: significant| clear)? (?:effect|difference)\b|"
+    r"\bfrom (?:what|which) (?:DOSE|dose|concentration)(?: on)?\b(?=[^.?!]{0,60}\b(?:than|differ\w*|below|above|from)\b[^.?!]{0,30}\b(?:control|LEV|untreated|zero)\b)",
+    re.IGNORECASE,
+)
+"""`the last dose without effect` is what toxicologists call the NOEC."""
 _BOX = re.compile(r"\bbox(?:es)?\b", re.IGNORECASE)
 _DRAWS = re.compile(
     r"\bbox(?:es)?[ -]?(?:plots?|and|&|whisker|chart)|\b(?:plots?|draw\w*|graphs?|figures?|show\w*|charts?|whiskers?)\b",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from engine.domain.datatypes import DataType
 from engine.domain.profile import ColumnProfile
@@ -73,6 +74,7 @@ from engine.planning.reading.terms import (
 )
 from engine.planning.tables.sheets import Data, Sheet, cases_and_controls, is_group, is_id, is_number, numbers_things
 from engine.text.names import name_parts
+from engine.text.numbers import as_number
 from engine.text.times import time_unit
 from engine.text.tokens import Token, tokens
 
@@ -89,7 +91,8 @@ _EVERY = re.compile(
 _EXPLAINED = re.compile(r"(?<![\w.])-?\d{1,2}\s*[=:]\s*[A-Za-z][^,;.()=]*")
 """`2 = death without relapse` says what a code stands for and leaves out no rows."""
 _AS_ONESELF = re.compile(
-    r"\b(?:as an?|I am an?|I'm an?|when I was an?)\s+(?:\w+ ){0,2}?(?:man|woman|boy|girl|mother|father|student|nurse|doctor|farmer)\b", re.IGNORECASE
+    r"\b(?:as an?|I am an?|I'm an?|when I was an?)\s+(?:\w+ ){0,2}?(?:man|woman|boy|girl|mother|father|student|nurse|doctor|farmer)\b",
+    re.IGNORECASE,
 )
 """Who asks is no level of the data: `as a young man I worked ...`."""
 _MOMENT_BEFORE = re.compile(r"\b(?:at|on|in|after|until|from)\s+(?!the\s)[A-Za-z]\w*\s+\Z", re.IGNORECASE)
@@ -114,6 +117,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     mentions = [m for m in mentions if not any(a <= words[m.first].start < b for a, b in spoken)]
     mentions = counted_among(mentions, words, question)
     mentions = _of_the_same_time(mentions, question, data.columns())
+    mentions = _whole_course(mentions, words, question, data)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
@@ -153,10 +157,42 @@ def _of_the_same_time(
         twin = m.column.removesuffix(other) + time if other else ""
         if own and (m.rivals or not other):
             found.append(m._replace(column=own[0], rivals=()) if len(own) == 1 else m)
-        elif years and other and other != time and other in {_when(n) for n in names if n.removesuffix(_when(n)) + time in names}:
+        elif (
+            years
+            and other
+            and other != time
+            and other in {_when(n) for n in names if n.removesuffix(_when(n)) + time in names}
+        ):
             found += [m._replace(column=twin, rivals=())] if twin in names else []
         else:
             found.append(m)
+    return found
+
+
+_PACE = re.compile(
+    r"\b(?:(?:every|each) (?:day|week|month|hour|visit|few)|daily|weekly|monthly|hourly|speed|pace|slopes?|rates?|faster|slower|trajector\w*|curves?)\b",
+    re.IGNORECASE,
+)
+"""What is asked of a whole course, not of its two ends."""
+
+
+def _whole_course(mentions: list[ColumnMention], words: list[Token], question: str, data: Data) -> list[ColumnMention]:
+    """Return first and last of the times as the times where a pace is asked: `weighed every week from day 1 to day 64`."""
+    if not _PACE.search(question):
+        return mentions
+    columns = {column.name: column for column in data.columns()}
+    found = list(mentions)
+    levels = [(at, m) for at, m in enumerate(mentions) if m.level]
+    for (at, one), (to, other) in pairwise(levels):
+        column = columns[one.column]
+        numbers = sorted(n for level in column.levels if (n := as_number(level)) is not None)
+        gap = question[words[one.last].end : words[other.first].start]
+        ends = {as_number(one.level), as_number(other.level)}
+        if (
+            one.column == other.column and len(numbers) > 2 and ends == {numbers[0], numbers[-1]}
+            and re.fullmatch(r"\s*(?:to|until|till|through|up to|-|–)\s*(?:the\s+)?(?:[a-z]+\s+)?", gap, re.IGNORECASE)
+        ):  # fmt: skip
+            found[at], found[to] = one._replace(level=""), other._replace(level="")
     return found
 
 
@@ -361,7 +397,9 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     return reading
 
 
-_STILL_FREE = re.compile(r"\b(?:surviv\w+|alive|still (?:\w+ )?free|free of|event[- ]free|relapse[- ]free)\b", re.IGNORECASE)
+_STILL_FREE = re.compile(
+    r"\b(?:surviv\w+|alive|still (?:\w+ )?free|free of|event[- ]free|relapse[- ]free)\b", re.IGNORECASE
+)
 
 
 def _a_moment(row: Restriction, column: ColumnProfile, words: Sequence[Token]) -> bool:

@@ -37,7 +37,10 @@ PAIRED = re.compile(
     re.IGNORECASE,
 )
 """What says that rows belong together in pairs; a clause of nothing else asks for nothing."""
-_ONE_OF_TWO = re.compile(r"(?:^|\bknow |\bsee |\btell me |\bask )\W*(?:which|what)\s+(?!is\b|are\b|was\b|were\b)[\w-]+(?:\s+[\w-]+)?\s*$", re.IGNORECASE)
+_ONE_OF_TWO = re.compile(
+    r"(?:^|\bknow |\bsee |\btell me |\bask )\W*(?:which|what)\s+(?!is\b|are\b|was\b|were\b)[\w-]+(?:\s+[\w-]+)?\s*$",
+    re.IGNORECASE,
+)
 """`which cultivar` that `and which date gives more` follows asks by itself for nothing."""
 _SAYS_WHICH = re.compile(r"\W*(?:which|what)\b", re.IGNORECASE)
 SHORT = 3

@@ -52,7 +52,8 @@ def course_figure(table, y, design, groups, effects, preferred, outcome):
         own = means[means["group"] == level]
         shift = 0.006 * width * (at - (len(levels) - 1) / 2)  # bars of groups side by side, not on top
         bars = [own["mean"] - own["lower_95"], own["upper_95"] - own["mean"]]
-        axis.errorbar(own["moment"] + shift, own["mean"], yerr=[bar.fillna(0).clip(lower=0) for bar in bars], color=colour,
+        bars = [bar.fillna(0).clip(lower=0) for bar in bars]
+        axis.errorbar(own["moment"] + shift, own["mean"], yerr=bars, color=colour,
                       marker="os^Dv<>P"[at % 8], markersize=5, linewidth=1.8, capsize=3, label=level)  # fmt: skip
     axis.set_xlabel(over)
     axis.set_ylabel(f"{'share with' if set(y) <= {0.0, 1.0} else 'mean of'} {outcome} (95 % CI of each)")

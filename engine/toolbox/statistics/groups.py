@@ -207,6 +207,19 @@ def compare_rows(samples, contrasts, family, test, method):
     return rows + sorted(pair_rows, key=lambda row: row["p_value"])
 
 
+NO_EFFECT_DOSE = (
+    r"(?:last|highest|largest|biggest)\s+(?:(?:dose|concentration|level)\s+)?"
+    r"(?:with|that has|having|where there is)(?:out| no)\s+"
+    r"(?:an?\s+|any\s+)?(?:significant\s+|clear\s+)?(?:effect|difference)"
+)
+FIRST_EFFECT_DOSE = (
+    r"(?:lowest|smallest|first)\s+(?:(?:dose|concentration|level)\s+)?(?:with|that has|having|where there is)\s+"
+    r"(?:an?\s+|any\s+)?(?:significant\s+|clear\s+)?(?:effect|difference)|"
+    r"from\s+(?:what|which)\s+(?:dose|concentration)?[^.?!]{0,60}?\b(?:than|differ\w*|below|above)\b[^.?!]{0,30}\b(?:control|untreated|zero)"
+)
+"""The NOEC and the LOEC in plain words; names of columns may stand blank in them."""
+
+
 @tool(
     name="compare_groups",
     title="Compare a measurement between groups",
@@ -325,7 +338,8 @@ def compare_rows(samples, contrasts, family, test, method):
             words=[
                 "tukey: tukey|HSD\\b",
                 "games_howell: games.{0,5}howell",
-                "dunnett: dunn?ett?s?\\b|\\b[NL]OA?E[CL]s?\\b|(?:no|lowest) observed (?:adverse )?effect",
+                "dunnett: dunn?ett?s?\\b|\\b[NL]OA?E[CL]s?\\b|(?:no|lowest) observed (?:adverse )?effect|"
+                rf"{NO_EFFECT_DOSE}|{FIRST_EFFECT_DOSE}",
                 "holm: (?:bonferroni.)?holm(?!.{0,3}[sš]id)",
                 "bonferroni: bonfer+on+i",
                 "dunn: dunn(?:['’]?s)?\\b",
@@ -467,8 +481,8 @@ def compare_rows(samples, contrasts, family, test, method):
     leads={
         "between the ends": ASKS_ENDS,
         "lowest": ASKS_LOWEST,
-        "highest": rf"(?s)^(?!.*\bNOE[CL]\b)(?:.*(?:{ASKS_HIGHEST}))",
-        "noec_alone": r"(?s)^(?!.*\bLOE[CL]\b).*\bNOE[CL]\b",
+        "highest": rf"(?s)^(?!.*(?:\bNOE[CL]\b|{NO_EFFECT_DOSE}))(?:.*(?:{ASKS_HIGHEST}))",
+        "noec_alone": rf"(?s)^(?!.*(?:\bLOE[CL]\b|{FIRST_EFFECT_DOSE})).*(?:\bNOE[CL]\b|{NO_EFFECT_DOSE})",
     },
 )
 def compare_groups(

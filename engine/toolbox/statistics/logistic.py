@@ -232,6 +232,8 @@ def logistic_figure(rows, event, probability, outcome, level):
     domain="statistics",
     task_type="analysis",
     methods=(
+        "penalised => logistic regression by Firth's penalised likelihood with likelihood ratio tests and profile "
+        "intervals, because the outcome is yes or no and Wald tests are not wanted",
         "logistic regression with Wald tests (Firth's penalised likelihood where predictors separate "
         "events from non-events), because the outcome is yes or no",
     ),
@@ -252,6 +254,15 @@ def logistic_figure(rows, event, probability, outcome, level):
         "event_value": param("The level of the outcome that is the event; empty to recognise it", kind="level",
                              of="outcome", role='event'),
         "categorical": param("Numeric predictors to take as groups", kind="columns", of="table", role="as_groups"),
+        "penalised": param(
+            "Use Firth's penalised likelihood: p-values of likelihood ratios and profile intervals, for few events",
+            words=[
+                r"true: firth|penali[sz]ed (?:likelihood|logistic|regression)|"
+                r"(?:careful|cautious|wary|beware|suspicious)\b[^.?!]{0,20}\bwald|"
+                r"(?:not|no|instead of|without|avoid)\b[^.?!]{0,15}\bwald|"
+                r"likelihood.ratio (?:tests?|p)\b|profile likelihood"
+            ],
+        ),
         "per": PER,
         "references": REFERENCES,
         "control": CONTROL,
@@ -289,6 +300,7 @@ def logistic_regression(
     outcome: str,
     predictors: list[str],
     event_value: str = "",
+    penalised: bool = False,
     categorical: list[str] = [],  # noqa: B006 - a plain default, never changed
     per: float = 1.0,
     references: list[str] = [],  # noqa: B006 - a plain default, never changed
@@ -316,13 +328,15 @@ def logistic_regression(
     checks = [{"check": "rows", "value": n}, {"check": "events", "value": n_events, "note": f"{outcome} = {level}"}]
     apart = separated(x, event)
     checks.append({"check": "separation", "value": int(apart), "note": "yes" if apart else "no"})
-    if apart:
+    firth = apart or penalised
+    if firth:
         fitted, probability = firth_rows(x, event)
+    if apart:
         warnings.append(
             "The predictors separate events from non-events, so ordinary estimates would be infinite: Firth's "
             "penalised likelihood was used. Its odds ratios are finite but very uncertain."
         )
-    else:
+    if not firth:
         fitted, probability, p_model, pseudo = maximum_likelihood_rows(x, event)
         checks.append({"check": "likelihood ratio test of the model", "p_value": p_model})
         checks.append({"check": "McFadden's pseudo R squared", "value": pseudo})
@@ -343,13 +357,13 @@ def logistic_regression(
             {"term": name, "meaning": meanings[name], "coef": row["coef"], "odds_ratio": float(np.exp(row["coef"])),
              "se": row["se"], "lower_95": float(np.exp(row["low"])), "upper_95": float(np.exp(row["high"])),
              "statistic": row["statistic"], "p_value": row["p_value"], "n": n,
-             "method": "Firth" if apart else "maximum likelihood"}
+             "method": "Firth" if firth else "maximum likelihood"}
             for name, row in zip(design.columns, fitted, strict=True)
         ]  # fmt: skip
     clear = sum(row["p_value"] < 0.05 for row in rows[1:])
     means, contrasts, lead = [], [], []
     # Under separation only the profile of the likelihood gives intervals that hold, so there are no Wald contrasts.
-    if not apart:
+    if not firth:
         grid = reference_grid(design, table, effects, products)
         model = {"beta": np.array([row["coef"] for row in fitted]), "covariance": wald_covariance(x, probability),
                  "df": float("inf"), "scale": "probability"}  # fmt: skip
@@ -392,8 +406,9 @@ def logistic_regression(
         *findings,
     ]
     expected = []
-    if at and apart:
-        warnings.append("No chance is given at the values named: the predictors separate events from non-events.")
+    if at and firth:
+        reason = "the predictors separate events from non-events" if apart else "the likelihood is penalised"
+        warnings.append(f"No chance is given at the values named: {reason}.")
     elif at:
         expected, stated, notes = expected_values(
             design, table, effects, products, grid["levels"], at, model, f"{outcome} = {level}"

@@ -33,7 +33,7 @@ AT_UNIT = param(
 
 
 def asked_moments(at, at_unit, at_times, time, unit):
-    """Return (the moments asked for, in the unit of the times, warnings, how the question has those in another unit)."""
+    """Return (the moments asked for in the unit of the times, warnings, how the question has those of another unit)."""
     moments, warnings, told = [], [], {}
     if at is not None:
         moment, warnings = horizon_in_unit(at, at_unit, unit, time)
@@ -45,7 +45,9 @@ def asked_moments(at, at_unit, at_times, time, unit):
         except ValueError as err:
             if said and number.replace(".", "", 1).isdigit():
                 raise
-            message = f"The time {text!r} in at_times is not a number; give times in the unit of {time!r}, or as '3 months'."
+            message = (
+                f"The time {text!r} in at_times is not a number; give times in the unit of {time!r}, or as '3 months'."
+            )
             raise ValueError(message) from err
         moments.append(moment)
         warnings += notes
@@ -79,7 +81,7 @@ def survival_points(curves, times, labels, moments, landmark, unit):
 
 
 def points_finding(table, group, unit, since, medians=(), said=()):
-    """Return the finding on all groups at up to four moments, the highest survival first; none of more, which the table says.
+    """Return the finding on all groups at up to four moments, the highest survival first; of more the table says it.
 
     `medians` is the finding on the medians, which the sentence ends with: either may be what is asked; `said` tells a
     moment as the question has it.

@@ -22,7 +22,9 @@ def each_counted(table, part, total, row):
     wrong = (yes < 0) | (yes > all_of) | (yes != np.round(yes)) | (all_of != np.round(all_of))
     if wrong.any():
         at = int(known[int(np.flatnonzero(wrong)[0])]) + 1
-        raise ValueError(f"Row {at} holds {part} that is no whole number from 0 to {total}; expected counts out of totals.")
+        raise ValueError(
+            f"Row {at} holds {part} that is no whole number from 0 to {total}; expected counts out of totals."
+        )
     if all_of.sum() > 500_000:
         raise ValueError(f"{int(all_of.sum()):,} were counted; expected at most 500,000, a row for each.")
     kept = table.iloc[known].assign(**{row: known + 1}).drop(columns=[total])
@@ -36,8 +38,8 @@ def each_counted(table, part, total, row):
     title="Counts out of totals as one row each",
     description=(
         "Makes of every row with a count and the total that it is a part of one row for each that was counted: yes for "
-        "the part, no for the rest. The other columns stand beside each of them, and a column numbers the rows that they "
-        "come from, as those of one row belong together. Rows without a count or total are left out and counted."
+        "the part, no for the rest. The other columns stand beside each of them, and a column numbers the rows that "
+        "they come from, as those of one row belong together. Rows without a count or total are left out and counted."
     ),
     domain="data handling",
     task_type="preprocessing",
