@@ -76,6 +76,7 @@ _EXPLAINED = frozenset(
 CALLED = 0.4
 """What speaks for a column that is called as such columns conventionally are."""
 _TO = re.compile(r"to|through|thru|till|until|up to|-|–|—|\.{2,3}|…|:", re.IGNORECASE)
+_THROUGH = re.compile(r"^\s*(?:[a-z]+\s+)?(?:through|thru)\s+(?:the\s+)?$", re.IGNORECASE)
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 _PLACES = frozenset("group group_optional category split factors predictors covariates outcome".split())
 """Parts that several levels of a column are needed for."""
@@ -583,11 +584,16 @@ class Assignment:
                 and c.name not in used and slot.fits(c, self.sheet) > 0]  # fmt: skip
 
     def _between(self, picked: list[str]) -> list[str]:
-        """Return the columns that a range of two named ones takes in: `x1 to x6`."""
+        """Return the columns that a range of two named ones takes in: `x1 to x6`, in the file's order `head through belly`."""
         named = [m for m in self.reading.mentions if not m.level and m.column in picked]
         found: list[str] = []
         for one, other in pairwise(named):
             gap = self.reading.question[self.reading.words[one.last].end : self.reading.words[other.first].start]
+            if _THROUGH.search(gap):
+                order = [c.name for c in self.sheet.columns]
+                inside = order[order.index(one.column) + 1 : order.index(other.column)]
+                found += [name for name in inside if (c := self.sheet.column(name)) and is_number(c) and not is_id(c)]
+                continue
             ends = [_NUMBERED.fullmatch(name) for name in (one.column, other.column)]
             if not _TO.fullmatch(gap.strip()) or not (ends[0] and ends[1]) or ends[0][1] != ends[1][1]:
                 continue

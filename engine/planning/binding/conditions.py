@@ -9,7 +9,7 @@ the family, these decide within it. Each is a function of one bound step.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -176,7 +176,26 @@ def independent(bound: Bound, reading: Reading) -> bool:
     found = repetition(bound)
     if found is not None and found.subject in bound.of_role("group", "group_optional"):
         return True  # whose rows belong together are what is compared: `which ward has the lowest compliance`
-    return found is None or reading.paired is False or _differs_among_members(found, bound)
+    if found is None or reading.paired is False or _differs_among_members(found, bound):
+        return True
+    return members(bound) and few_clusters(found.subject, bound.of_role("group", "group_optional"), bound)
+
+
+FEW_CLUSTERS = 3
+"""Of fewer clusters in one of the groups that are compared no model can tell how much clusters differ."""
+
+
+def few_clusters(cluster: str, groups: Iterable[str], bound: Bound, *, fewest: int = FEW_CLUSTERS) -> bool:
+    """Say whether some group has its rows in too few clusters for these to be modelled: possums of two sites.
+
+    The step then takes rows for themselves, and the plan warns of it.
+    """
+    frame = rows_left(bound)
+    named = [name for name in groups if frame is not None and name in frame]
+    if frame is None or cluster not in frame or len(named) != 1:
+        return False
+    each = frame.dropna(subset=[cluster, named[0]]).groupby(named[0])[cluster].nunique()
+    return len(each) > 1 and int(each.min()) < fewest
 
 
 def _differs_among_members(found: Repeated, bound: Bound) -> bool:

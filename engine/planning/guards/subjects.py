@@ -9,7 +9,7 @@ import re
 
 from engine.domain.plan import OpenQuestion
 from engine.errors import PlanError
-from engine.planning.binding.conditions import repetition, rows_left
+from engine.planning.binding.conditions import few_clusters, repetition, rows_left
 from engine.planning.guards.case import Case, guard
 from engine.planning.guards.values import as_level
 from engine.planning.naming.mention import SURE
@@ -26,6 +26,25 @@ def clustered_rows(case: Case) -> None:
         return
     case.bound.params[param.name] = found.subject
     case.bound.reasons.append(f"Rows of one {found.subject!r} belong together, so the errors are clustered by it.")
+
+
+@guard
+def folds_possible(case: Case) -> None:
+    """Leave rows apart in folds where a label has too few clusters to keep them together, and say so."""
+    param = next((p for p in case.bound.spec.params if p.kind == "column" and p.role in ("subject", "cluster")), None)
+    cluster = str(case.bound.params.get(param.name) or "") if param else ""
+    if param is None or not cluster or cluster in case.reading.columns():
+        return
+    if few_clusters(cluster, case.bound.of_role("outcome", "label", "category", "group"), case.bound, fewest=FOLDS):
+        del case.bound.params[param.name]
+        case.warnings.append(
+            f"Too few of {cluster!r} have each label to be kept together in folds: rows of one {cluster!r} stand on both "
+            "sides, so how well unseen ones are told may be overstated."
+        )
+
+
+FOLDS = 5
+"""Cross-validation needs at least so many of each label."""
 
 
 @guard

@@ -118,6 +118,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     mentions = counted_among(mentions, words, question)
     mentions = _of_the_same_time(mentions, question, data.columns())
     mentions = _whole_course(mentions, words, question, data)
+    mentions = _sharing_a_noun(mentions, words, question)
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
@@ -166,6 +167,20 @@ def _of_the_same_time(
             found += [m._replace(column=twin, rivals=())] if twin in names else []
         else:
             found.append(m)
+    return found
+
+
+def _sharing_a_noun(mentions: list[ColumnMention], words: list[Token], question: str) -> list[ColumnMention]:
+    """Return mentions, those surely that leave their noun to the next: `ear, foot and tail length` of foot_len and tail_len."""
+    found = list(mentions)
+    for at in range(len(found) - 2, -1, -1):
+        one, other = found[at], found[at + 1]
+        gap = question[words[one.last].end : words[other.first].start]
+        ends = {(name_parts(m.column) or [""])[-1] for m in (one, other)}
+        alike = len(ends) == 1 and len(name_parts(one.column)) > 1 and one.column != other.column
+        listed = re.fullmatch(r"\s*(?:,|and|or|&|,\s*and)\s*", gap) is not None
+        if alike and listed and not one.level and not other.level and one.strength < SURE <= other.strength:
+            found[at] = one._replace(strength=other.strength)
     return found
 
 
