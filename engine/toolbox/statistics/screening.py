@@ -117,14 +117,16 @@ def few_columns(result, ends, alpha):
     title="Compare many measurements between groups",
     description=(
         "Compare every numeric column of a table between the groups of one column, one test a column, corrected for "
-        "the number of tests (Benjamini-Hochberg). Two groups: Welch's t-test, the difference of means with its 95 % "
-        "interval and Cohen's d (first group minus second; pooled by the mean of the variances). More groups: Welch's "
+        "the number of tests (Benjamini-Hochberg, Holm or Bonferroni). Two groups: Welch's t-test, the difference of "
+        "means with its 95 % interval and Cohen's d (first group minus second; pooled by the mean of the variances). More groups: Welch's "
         "analysis of variance and eta squared. A screen that says which measurements differ, not a model of them "
         "together: measurements that are correlated differ together."
     ),
     domain="statistics",
     task_type="analysis",
     methods=(
+        "correction=holm => Welch's test for each column, Holm adjusted, because that correction is asked for",
+        "correction=bonferroni => Welch's test for each column, Bonferroni adjusted, because that is asked for",
         "group:2 => Welch's t test for each column, Benjamini-Hochberg adjusted, because two groups are "
         "compared by many measurements",
         "group:3 => Welch's analysis of variance for each column, Benjamini-Hochberg adjusted, because "
@@ -149,8 +151,17 @@ def few_columns(result, ends, alpha):
         "control": param(
             "With two groups: the one that is subtracted", kind="level", of="group", role="reference", otherwise="last"
         ),
+        "correction": param(
+            "Correction for the number of tests: of the false discovery rate, or of the chance of any error",
+            choices=["benjamini_hochberg", "holm", "bonferroni"],
+            words=[
+                "holm: (?:bonferroni.)?holm(?!.{0,3}[sš]id)",
+                "bonferroni: bonfer+on+i(?!.holm)",
+                "benjamini_hochberg: benjamini|fdr\\b|false discovery",
+            ],
+        ),
         "alpha": param(
-            "False discovery rate at which a difference counts",
+            "False discovery rate (or chance of any error) at which a difference counts",
             minimum=0,
             maximum=1,
             decides="Adjusted p-value below",
@@ -185,14 +196,22 @@ def few_columns(result, ends, alpha):
     answers=["compare_groups"],
 )
 def compare_columns(
-    table, *, group: str, columns: list[str] | None = None, treated: str = "", control: str = "", alpha: float = 0.05
+    table,
+    *,
+    group: str,
+    columns: list[str] | None = None,
+    treated: str = "",
+    control: str = "",
+    correction: str = "benjamini_hochberg",
+    alpha: float = 0.05,
 ):
     """Compare numeric columns between groups, one test a column."""
     import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
-    from scipy.stats import false_discovery_control
+    from statsmodels.stats.multitest import multipletests
 
+    method = {"benjamini_hochberg": "fdr_bh", "holm": "holm", "bonferroni": "bonferroni"}[correction]
     values, warnings = screened_columns(table, group, columns or [])
     labels = pd.Series(list(level_labels(table[group])), index=table.index)
     levels = order_levels(labels.dropna())
@@ -217,7 +236,7 @@ def compare_columns(
     if constant:
         warnings.append(f"Not compared, constant or with fewer than two values in a group: {', '.join(constant[:8])}.")
     result = pd.DataFrame(rows)
-    result["p_adj"] = false_discovery_control(result["p_value"].fillna(1.0), method="bh")
+    result["p_adj"] = multipletests(result["p_value"].fillna(1.0), method=method)[1]
     result = result.sort_values(["p_value", "column"]).reset_index(drop=True)
     if len(result) > 1:
         warnings.append("The columns were tested one by one: measurements that are correlated differ together.")
@@ -229,10 +248,11 @@ def compare_columns(
         sides = dict(zip(result["column"], result["difference"], strict=True))
         named = [f"{name} ({'higher' if sides[name] > 0 else 'lower'})" for name in named]
         what += f", seen from {ends[0]}" if named else ""
+    limit = "a false discovery rate" if method == "fdr_bh" else f"a family-wise error ({correction.capitalize()})"
     clearest = f": {'clearest ' if len(named) > 6 else ''}{', '.join(named[:6])}" if named else ""
     findings = [
         {
-            "text": f"{significant} of {len(result)} measurements differ {what} at a false discovery rate of "
+            "text": f"{significant} of {len(result)} measurements differ {what} at {limit} of "
             f"{100 * alpha:g} %{clearest} ({int(result['n'].max())} rows){detectable(result, alpha, len(levels))}.",
             "values": [
                 {"name": "n_significant", "value": significant, "unit": "measurements"},
