@@ -378,7 +378,7 @@ def _restarted(key: Col, table: View) -> tuple[Col, str] | None:
     import pandas as pd
 
     column = key.profile
-    if column.scale != "code" and not key.hint("id", "subject"):
+    if (column.scale != "code" and not key.hint("id", "subject")) or key.hint("sex") or key.size <= 2:
         return None
     own = _constant(key, table, key.name)
     if own:

@@ -18,7 +18,7 @@ from engine.domain.plan import OpenQuestion, texts_of
 from engine.domain.toolspec import ParamSpec, ToolSpec
 from engine.planning.binding.assign import MISSING, Assignment, called
 from engine.planning.binding.bound import Bound
-from engine.planning.binding.fills import fill, rows_counted, with_course
+from engine.planning.binding.fills import asked_first, fill, rows_counted, with_course
 from engine.planning.binding.levels import CHOICES, SAID, flat, levels_given
 from engine.planning.binding.moments import moments_told
 from engine.planning.binding.rows import cut_param, cut_said, from_then_on, rows_kept, with_control_dose
@@ -83,6 +83,7 @@ def bind(
     fill(bound, reading)
     bound.params |= settings_said(spec, reading, bound.params)
     moments_told(bound, reading)
+    asked_first(bound, reading)
     rows_counted(bound)
     with_course(bound, reading)
     bound.params |= given

@@ -178,7 +178,8 @@ def independent(bound: Bound, reading: Reading) -> bool:
         return True  # whose rows belong together are what is compared: `which ward has the lowest compliance`
     if found is None or reading.paired is False or _differs_among_members(found, bound):
         return True
-    return members(bound) and few_clusters(found.subject, bound.of_role("group", "group_optional"), bound)
+    held = [name for name in bound.of_role("predictors", "factors") if name in found.between]
+    return members(bound) and few_clusters(found.subject, [*bound.of_role("group", "group_optional"), *held], bound)
 
 
 FEW_CLUSTERS = 3

@@ -138,6 +138,17 @@ _GROWS = re.compile(
 )
 
 
+def asked_first(bound: Bound, reading: Reading) -> None:
+    """Let what is only held constant stand behind the two effects of which one is to depend on the other."""
+    if bound.params.get("interaction") is not True:
+        return
+    for param in bound.spec.params:
+        names = bound.params.get(param.name)
+        if param.role == "predictors" and param.kind == "columns" and isinstance(names, list):
+            held = [name for name in names if reading.parts.get(name) == {"adjust"}]
+            bound.params[param.name] = [*(name for name in names if name not in held), *held]
+
+
 def _grows(bound: Bound, reading: Reading) -> bool:
     """Say whether it is asked how fast something that is named grows."""
     measured = bound.of_role("outcome", "response", "measure")

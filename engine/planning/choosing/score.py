@@ -23,7 +23,7 @@ from engine.planning.choosing.choose import Embed, Wording, probabilities
 from engine.planning.choosing.forms import worded
 from engine.planning.naming.mention import SURE
 from engine.planning.reading.grammar import HOLDS
-from engine.planning.reading.masking import NO_ROLES, masked
+from engine.planning.reading.masking import NO_ROLES, durations, masked
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, is_id
 from engine.toolbox.analyses import Analysis
@@ -123,6 +123,7 @@ def candidates(
     by_name = {column.name: column for column in data.columns()}
     roles = {sheet.structure.survival.get("event", ""): "END" for sheet in data.sheets}
     roles |= {part: "PART" for sheet in data.sheets for part in sheet.structure.part_of}
+    roles |= durations(data.sheets)
     wordings = [worded(reading.asking(), reading.masked, masked(reading, by_name, least=NAMED, roles=roles))]
     last = len(reading.words) - 1 if last is None else last
     if reading.words and (first, last) != (0, len(reading.words) - 1):
@@ -165,7 +166,8 @@ def stretch(
     """Return the wording of some tokens of a question."""
     start, end = reading.words[first].start, reading.words[last].end
     whole = masked(reading, columns, first, last, least=NAMED, roles=roles)
-    return worded(reading.question[start:end], masked(reading, columns, first, last), whole)
+    lasted = {name: kind for name, kind in roles.items() if kind == "NUM"}
+    return worded(reading.question[start:end], masked(reading, columns, first, last, roles=lasted), whole)
 
 
 def _asked(reading: Reading) -> tuple[int, int] | None:

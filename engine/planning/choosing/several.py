@@ -93,6 +93,12 @@ _OF_THAT = re.compile(
     re.IGNORECASE,
 )
 """`and how big is the effect`: more of what was asked, of no columns of its own."""
+_SAME_IN = re.compile(
+    r"\W*(?:and\W+|also\W+)*(?:is|are|was|were)\s+(?:that|this|the|any)\s+(?:\w+\s+)?(?:differences?|effects?|gaps?|benefits?|advantages?)\s+(?:also\s+|still\s+|about\s+)?"
+    r"(?:the same|similar|equal|other|different|larger|bigger|smaller|stronger|weaker|just as \w+|as \w+)\s+(?:in|for|between|across|among|at|than)\b",
+    re.IGNORECASE,
+)
+"""`and is that difference the same in both populations`: whether the effect before depends on these."""
 _GOES_ON = re.compile(
     r"\W*(?:and\W+|also\W+|if so\W+)*(?:(?:is|are|was|were|do|does|did)\s+(?:it|this|that|they|these|those)\b|(?P<which>which\s+(?:ones?|of\s+(?:them|these|those))\b|"
     r"(?:by\s+)?how\s+(?:many|much)\s+(?:times|fold|percent|%|more|less)\b|(?:by\s+)?how\s+(?:many|much)(?:\s+\w+)?\W*$|how\s+many\s+(?:that|this|it|they)\s+(?:is|are|makes?)\b))",
@@ -113,7 +119,10 @@ def _with_what_goes_on(requests: list[Request], reading: Reading) -> list[Reques
         named = bool(own) and {m.column for m in own} <= {m.column for m in before}
         named = named and (any(not m.level for m in own) or bool(said and said["which"]))
         named |= not own and (_OF_THAT.match(text) is not None or bool(said and said["which"]))
-        if named and (said or not own) and request.first == found[-1].last + 1 + _between(reading, found[-1], request):
+        same = _SAME_IN.match(text) is not None
+        if (same or (named and (said or not own))) and request.first == found[-1].last + 1 + _between(
+            reading, found[-1], request
+        ):
             found[-1] = Request(found[-1].first, request.last)
         else:
             found.append(request)

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.mention import ColumnMention
 from engine.planning.reading.leaving_out import AFTER_ROWS, BEFORE_ROWS
 from engine.planning.reading.reading import Reading
+from engine.planning.tables.sheets import Sheet
 
 NO_ROLES: Mapping[str, str] = MappingProxyType({})
-BY_ROLE = {"END": ("BIN",), "PART": ("NUM", "CNT")}
+BY_ROLE = {"END": ("BIN",), "PART": ("NUM", "CNT"), "NUM": ("TIME",)}
 """Kinds that the structure gives -> the kinds by values that they take the place of."""
+
+
+LASTED = 20
+"""A time of so many different values was measured of each row, where nothing is followed over it."""
+
+
+def durations(sheets: Iterable[Sheet]) -> dict[str, str]:
+    """Return the times that are measurements: how long a first attempt took, in a table without repeats or ends."""
+    tables = [s for s in sheets if not (s.structure.survival or s.structure.repeated or s.structure.dated)]
+    return {c.name: "NUM" for sheet in tables for c in sheet.columns
+            if c.scale == "number" and c.distinct > LASTED and c.role("dose") < 0.5}  # fmt: skip
 
 
 FEW_GROUPS = 6

@@ -48,7 +48,7 @@ from engine.planning.reading.grammar import (
     than_the_other,
 )
 from engine.planning.reading.leaving_out import WITH_AND, talked_of, without_pointers
-from engine.planning.reading.masking import masked
+from engine.planning.reading.masking import durations, masked
 from engine.planning.reading.named_rows import marks_left_out, named_rows
 from engine.planning.reading.reading import Contrast, Part, Reading, Request, Restriction
 from engine.planning.reading.remarks import beside_remarks, named_by_remarks
@@ -407,7 +407,7 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
     reading.paired = False if _UNPAIRED.search(question) else True if PAIRED.search(question) else None
     reading.every = bool(_EVERY.search(question))
     reading.requests = requests_of(question, words)
-    reading.masked = masked(reading, by_name)
+    reading.masked = masked(reading, by_name, roles=durations(data.sheets))
     _mark(reading)
     return reading
 

@@ -66,6 +66,12 @@ def coefficients_in_their_intervals(step: StepOutputs) -> Iterator[Issue]:
             yield Issue(code="odds_ratio_differs", severity="error", message=message, where="coefficients")
 
 
+DEPENDS = (
+    r"effects?\s+of\b[^.?!]{0,80}\bdepends? on|"
+    r"(?:difference|effect|gap|benefit|advantage)s?\b[^.?!]{0,80}?\b(?:the same|similar|alike|equal|larger|bigger|"
+    r"smaller|stronger|weaker|other|different|just as \w+)\s+(?:in|for|between|across|among|at|than in)\b"
+)
+"""How people ask whether an effect is the same in other groups."""
 PER = param("Units of numeric predictors that effects are given for: 10 for `per 10 years`; of those that are only "
             "adjusted for it is one", minimum=1e-9, role="per")  # fmt: skip
 
@@ -529,7 +535,8 @@ def linear_findings(fit, rows, outcome, predictors, marginal, joint):
         "interaction": param(
             "Let the effect of the first predictor depend on the second (difference in differences)",
             words=[
-                "true: interact\\w*|diff\\w*[ -]in[ -]diff\\w*|(?-i:DiD|DID)\\b|"
+                rf"true: {DEPENDS}|"
+                "interact\\w*|diff\\w*[ -]in[ -]diff\\w*|(?-i:DiD|DID)\\b|"
                 "(?:chang|increas|decreas|improv|declin|dropp|r[io]s|fell|grew)\\w* (?:more|less)\\b|"
                 "slopes?\\b[^.?!]{0,60}\\b(?:differ\\w*|the same|equal|parallel)|parallel slopes|"
                 "homogene\\w+ of (?:the )?(?:regression )?slopes"

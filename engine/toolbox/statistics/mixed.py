@@ -17,6 +17,7 @@ from engine.toolbox.statistics.course import course_figure
 from engine.toolbox.statistics.linear import (
     ADJUSTED,
     CONTROL,
+    DEPENDS,
     REFERENCES,
     check_rank,
     chosen_predictors,
@@ -389,7 +390,7 @@ def numbered_anew(table, labels, fixed, subject):
                            kind="column", of="table", role="nested_in"),
         "interaction": param("Let the effect of the first fixed effect depend on the second",
                              role="interaction",
-                             words=['true: interact\\w*|differ\\w* in (?:slope|growth|change)|parallel|'
+                             words=[rf'true: {DEPENDS}|' 'interact\\w*|differ\\w* in (?:slope|growth|change)|parallel|'
                                     'faster|slower|steeper|flatter|more (?:slow|quick|rapid|steep)ly|'
                                     'over (?:the )?(?:time|weeks|days|months|years)\\b[^.?!]{0,25}\\b(?:more|less) '
                                     'than|(?:slow|speed|accelerat|delay|halt|stop)\\w*\\s+(?:down\\s+|up\\s+)?(?:the\\s+)?'

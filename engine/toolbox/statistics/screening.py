@@ -118,9 +118,9 @@ def few_columns(result, ends, alpha):
     description=(
         "Compare every numeric column of a table between the groups of one column, one test a column, corrected for "
         "the number of tests (Benjamini-Hochberg, Holm or Bonferroni). Two groups: Welch's t-test, the difference of "
-        "means with its 95 % interval and Cohen's d (first group minus second; pooled by the mean of the variances). More groups: Welch's "
-        "analysis of variance and eta squared. A screen that says which measurements differ, not a model of them "
-        "together: measurements that are correlated differ together."
+        "means with its 95 % interval and Cohen's d (first group minus second; pooled by the mean of the "
+        "variances). More groups: Welch's analysis of variance and eta squared. A screen that says which measurements "
+        "differ, not a model of them together: measurements that are correlated differ together."
     ),
     domain="statistics",
     task_type="analysis",
