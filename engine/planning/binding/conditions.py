@@ -182,8 +182,8 @@ def independent(bound: Bound, reading: Reading) -> bool:
     return members(bound) and few_clusters(found.subject, [*bound.of_role("group", "group_optional"), *held], bound)
 
 
-FEW_CLUSTERS = 3
-"""Of fewer clusters in one of the groups that are compared no model can tell how much clusters differ."""
+FEW_CLUSTERS, LARGE = 3, 10
+"""Of fewer clusters in a group no model can tell how much clusters of that many rows differ; of many small ones it can."""
 
 
 def few_clusters(cluster: str, groups: Iterable[str], bound: Bound, *, fewest: int = FEW_CLUSTERS) -> bool:
@@ -196,7 +196,8 @@ def few_clusters(cluster: str, groups: Iterable[str], bound: Bound, *, fewest: i
     if frame is None or cluster not in frame or len(named) != 1:
         return False
     each = frame.dropna(subset=[cluster, named[0]]).groupby(named[0])[cluster].nunique()
-    return len(each) > 1 and int(each.min()) < fewest
+    large = len(frame) >= LARGE * frame[cluster].nunique()
+    return len(each) > 1 and large and int(each.min()) < fewest
 
 
 def _differs_among_members(found: Repeated, bound: Bound) -> bool:

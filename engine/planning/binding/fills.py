@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from engine.domain.plan import texts_of
 from engine.domain.toolspec import ParamSpec
 from engine.planning.binding.bases import as_groups, references_said
 from engine.planning.binding.bound import Bound
@@ -143,8 +144,8 @@ def asked_first(bound: Bound, reading: Reading) -> None:
     if bound.params.get("interaction") is not True:
         return
     for param in bound.spec.params:
-        names = bound.params.get(param.name)
-        if param.role == "predictors" and param.kind == "columns" and isinstance(names, list):
+        names = texts_of(bound.params.get(param.name))
+        if param.role == "predictors" and param.kind == "columns" and names:
             held = [name for name in names if reading.parts.get(name) == {"adjust"}]
             bound.params[param.name] = [*(name for name in names if name not in held), *held]
 

@@ -25,7 +25,7 @@ def durations(sheets: Iterable[Sheet]) -> dict[str, str]:
     """Return the times that are measurements: how long a first attempt took, in a table without repeats or ends."""
     tables = [s for s in sheets if not (s.structure.survival or s.structure.repeated or s.structure.dated)]
     return {c.name: "NUM" for sheet in tables for c in sheet.columns
-            if c.scale == "number" and c.distinct > LASTED and c.role("dose") < 0.5}  # fmt: skip
+            if c.scale == "number" and c.distinct > LASTED and c.role("time") >= 0.5}  # fmt: skip
 
 
 FEW_GROUPS = 6
