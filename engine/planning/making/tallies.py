@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from engine.data.catalogue import KINDS
@@ -21,7 +22,7 @@ from engine.planning.making.assemble import Making
 from engine.planning.making.joined import seen_made
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.as_tools import each_counted
-from engine.planning.tables.sheets import Data, Sheet
+from engine.planning.tables.sheets import Data, Sheet, is_id
 
 MOST = 200_000
 """More are not given a row each."""
@@ -49,11 +50,31 @@ def tally_of(reading: Reading, data: Data) -> Tally | None:
     pairs = [
         *sheet.structure.part_of.items()
     ]  # several, such as those of two arms, are set against each other as they are
+    pairs = _told(reading, sheet) or pairs
     if len(pairs) != 1 or pairs[0][0] not in named or any(column.name == ROW for column in sheet.columns):
         return None
     ((part, total),) = pairs
     counted = sheet.frame()[total].sum()
     return Tally(sheet, part, total) if 0 < counted <= MOST else None
+
+
+_OUT_OF = re.compile(r"\s*(?:out\s+of|of|/|from)\s+(?:the\s+|its\s+|their\s+)?", re.IGNORECASE)
+
+
+def _told(reading: Reading, sheet: Sheet) -> list[tuple[str, str]]:
+    """Return the count and total that the question names as such (`n_sprouted out of n_seeds`), where the values agree."""
+    found: list[tuple[str, str]] = []
+    for one, other in pairwise(m for m in reading.mentions if not m.level):
+        gap = reading.question[reading.words[one.last].end : reading.words[other.first].start]
+        columns = [c for m in (one, other) if (c := sheet.column(m.column)) and c.kind == "integer" and not is_id(c)]
+        if len(columns) != 2 or one.column == other.column or not _OUT_OF.fullmatch(gap):
+            continue
+        part, total = (sheet.frame()[c.name] for c in columns)
+        if columns[1].distinct > 1 and bool(
+            ((part >= 0) & (part <= total) & (total > 0) | part.isna() | total.isna()).all()
+        ):
+            found.append((one.column, other.column))
+    return found
 
 
 def takes_for_measured(plan: TaskDag, found: Tally, tools: dict[str, ToolSpec]) -> bool:
