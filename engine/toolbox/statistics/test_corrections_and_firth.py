@@ -1,4 +1,4 @@
-"""Holm and Bonferroni over many columns, Firth's likelihood where it is asked for, and levels at the ends of a factor."""
+"""Holm and Bonferroni over many columns, Firth's likelihood where it is asked for, counts as rows, ends of a factor."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from engine.toolbox.statistics.logistic import firth_rows, logistic_regression
 from engine.toolbox.statistics.mixed import mixed_model
 from engine.toolbox.statistics.screening import compare_columns
+from engine.toolbox.tables.tallies import one_row_each
 
 DRAW = np.random.default_rng(9)
 
@@ -69,3 +70,19 @@ def test_a_factor_that_matters_names_where_it_is_highest_and_lowest():
     text = next(f["text"] for f in result["findings"] if "feed is associated" in f["text"])
     assert "highest in oats" in text
     assert "lowest in barley" in text
+
+
+def test_the_odds_are_those_of_a_grouped_binomial_model():
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    draw = np.random.default_rng(4)
+    table = pd.DataFrame({"warm": np.tile([0, 1], 20), "seeds": draw.integers(8, 30, 40)})
+    table["sprouted"] = draw.binomial(table["seeds"], np.where(table["warm"] == 1, 0.7, 0.45))
+    grouped = GLM(table[["sprouted", "seeds"]].assign(no=table["seeds"] - table["sprouted"])[["sprouted", "no"]],
+                  np.column_stack([np.ones(40), table["warm"]]), family=Binomial()).fit()  # fmt: skip
+    rows = one_row_each(table, part="sprouted", total="seeds")["rows"]
+    fitted = logistic_regression(rows, outcome="sprouted", predictors=["warm"], event_value="yes")["coefficients"]
+    own = fitted[fitted["term"] == "warm"].iloc[0]
+    assert own["coef"] == pytest.approx(grouped.params.iloc[1], rel=1e-5)
+    assert own["se"] == pytest.approx(grouped.bse.iloc[1], rel=1e-4)
