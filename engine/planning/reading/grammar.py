@@ -62,6 +62,11 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:regardless|irrespective|independent(?:ly)?) of{_GAP}{_A}", {"a": "adjust"}),
     (rf"\b(?:mind|given|holding|keeping|(?:at|for|of|with) (?:the )?(?:same|equal|identical)){_GAP}{_A}(?:\s+(?:constant|fixed|equal|the same))?", {"a": "adjust"}),
     (rf"{_A}(?:\s*,)?\s+(?:is|are|being|was|were)\s+(?:held|kept)\s+(?:constant|fixed|equal)", {"a": "adjust"}),
+    (
+        rf"\b(?:when|if|while|where)\s+(?:the\s+|their\s+|its\s+)?(?P<a>{_ITEM}(?:\s*(?:,|and|or|&)\s*(?:the\s+)?{_ITEM})*)\s+"
+        r"(?:is|are|was|were|stays?|remains?|would be)\s+(?:held\s+|kept\s+|all\s+)?(?:the\s+same|equal|identical|alike|constant)\b",
+        {"a": "adjust"},
+    ),
     (rf"\bcovariates?:?\s+{_A}", {"a": "adjust"}),
     (rf"\bwith\s+{_A}\s+(?:(?:also|too|included|put)\s+)?(?:in(?:to)? (?:the|a|one|my|our) (?:same )?(?:model|regression)|as (?:covariates?|confounders?|adjusters?))\b", {"a": "adjust"}),
     (r"\bwith\s+(?:and|or|vs\.?|versus|against)\s+without\s+(?:(?:the|a|an|any)\s+)?(?P<x><c\d+>)", {"x": "cause"}),
