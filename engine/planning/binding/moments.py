@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from engine.domain.profile import ColumnProfile
 from engine.planning.binding.bound import Bound
 from engine.planning.reading.reading import Reading
 from engine.text.names import name_parts
 from engine.text.numbers import as_number
-from engine.text.times import time_unit
+from engine.text.times import DAYS, time_unit
 
 _UNIT = r"(?:days?|d|weeks?|wks?|months?|mnths?|mths?|mo|years?|yrs?|y)\b"
 _BEFORE = r"(?:(?:at|by|after|until|past|within|to)\s+)?(?:(?:the\s+)?(?:day|week|month|year)s?\s+)?"
@@ -38,21 +39,43 @@ def moments_told(bound: Bound, reading: Reading) -> None:
         one = [(number, time_unit(unit.lower())) for number, unit in _ONE.findall(said["list"])]
         units = {unit for _, unit in one} - {""} or {time_unit((said["unit"] or "").strip().lower())} - {""}
         last = next((unit for _, unit in reversed(one) if unit), next(iter(units), ""))
-        if last:
-            texts = [f"{number} {unit or last}s" for number, unit in one]
+        texts = [f"{number} {unit or last}s" for number, unit in one]
+        if last and not _of_something_else(said, reading) and _was_watched(texts, own, column):
             found.append((last in own, texts, said))
-    if not found or len({*(at for _, at, _ in found for at in at)}) < 2:
+    if not found:
         return
     _, texts, said = max(found, key=lambda item: item[0])
-    if (
-        column.maximum is not None
-        and own
-        and max(as_number(one.split()[0]) or 0 for one in texts) > 40 * column.maximum
-    ):
-        return
     bound.params[param.name] = [one.split()[0] if time_unit(one.split()[1]) in own else one for one in texts]
-    # A list takes the place of a single moment and its unit.
-    units = {p.of: p.name for p in bound.spec.params if p.role == "unit_of" and p.of in bound.params}
-    for name in [part for pair in units.items() for part in pair if part in _SINGLE]:
+    for name in _SINGLE:  # a list takes the place of a single moment and its unit
         bound.params.pop(name, None)
     reading.mark_text(*said.span(), "number", f"{param.name} = {', '.join(texts)}")
+
+
+_BEFORE_OTHERS = re.compile(
+    r"\b(?:between|from|aged?|ages|older than|younger than|over|under|above|below|every)\s*$", re.IGNORECASE
+)
+_AFTER_OTHERS = re.compile(
+    r"\s*(?:old\b|of age\b|since\b|after (?:diagnosis|the diagnosis|birth)\b|of (?:follow|treatment|therapy)|apart\b|each\b|intervals?\b)",
+    re.IGNORECASE,
+)
+
+
+def _of_something_else(said: re.Match[str], reading: Reading) -> bool:
+    """Say whether numbers with a unit of time are no moments of the curve: an age, a span, rows that are kept by them."""
+    text = reading.question
+    at = {n for n, word in enumerate(reading.words) if said.start() <= word.start < said.end()}
+    kept = any(at & {*range(row.first, row.last + 1)} for row in reading.restrictions)
+    return kept or bool(_BEFORE_OTHERS.search(text[: said.start()]) or _AFTER_OTHERS.match(text, said.end()))
+
+
+def _was_watched(texts: list[str], own: set[str], column: ColumnProfile) -> bool:
+    """Say whether somebody was watched for about so long, as far as the unit of the times is known."""
+    unit = next((one for one in own if one in DAYS), "")
+    if column.maximum is None or not unit:
+        return True
+    days = [(as_number(number) or 0.0) * DAYS.get(time_unit(of), 0.0) for number, of in map(str.split, texts)]
+    return max(days) <= MOST * column.maximum * DAYS[unit]
+
+
+MOST = 2
+"""A moment is at most so many times the longest time."""

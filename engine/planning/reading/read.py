@@ -395,6 +395,16 @@ def interpret(question: str, words: list[Token], mentions: list[ColumnMention], 
         and r not in followed
     ]  # fmt: skip
     reading.mentions = [m for m in reading.mentions if not (m.level and m.column in {r.column for r in followed})]
+    cut = [r for r in reading.restrictions if r.op not in ("in", "not in")]
+    twice = [
+        m for m in reading.mentions
+        if m.level and any(c.column != m.column and c.first <= m.first and m.last <= c.last for c in cut)
+    ]  # fmt: skip
+    if twice:  # `aged between 40 and 60` is no score of 40 or 60 besides
+        columns = {m.column for m in twice}
+        reading.mentions = [m for m in reading.mentions if m not in twice]
+        reading.contrasts = [c for c in reading.contrasts if c.column not in columns]
+        reading.restrictions = [r for r in reading.restrictions if r.op != "in" or r.column not in columns]
     reading.parts |= {name: {"outcome"} for name in reading.columns() if name in happened}
     reading.restrictions = with_either(reading.restrictions, coded)
     reading.unclear = [item.doubt for item in remarks if item.doubt]
@@ -422,7 +432,8 @@ def _a_moment(row: Restriction, column: ColumnProfile, words: Sequence[Token]) -
     unit = words[row.last + 1].text if row.last + 1 < len(words) else ""
     units = {time_unit(part) for part in (unit, words[row.last].text)} - {""}
     own = {time_unit(part.lower()) for part in name_parts(column.name)} - {""}
-    return row.op == "in" and is_number(column) and bool(units & own)
+    since = any(word.text in ("since", "after", "before", "from") for word in words[row.last + 1 : row.last + 3])
+    return row.op == "in" and is_number(column) and bool(units & own) and not since
 
 
 def _by_then(row: Restriction, words: Sequence[Token], question: str) -> bool:
