@@ -79,7 +79,7 @@ from engine.planning.making.joined import (
 from engine.planning.making.levels_left import without_levels_out
 from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.making.said_same import with_same_said
-from engine.planning.making.tallies import explaining, one_row_each, takes_for_measured, tally_of
+from engine.planning.making.tallies import counted_singly, explaining, takes_for_measured, tally_of
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
 from engine.planning.reading.declared import (
@@ -388,7 +388,7 @@ class Planner:
         if found is None or not takes_for_measured(plan.plan, found, {t.name: t for t in self._catalogue.registry}):
             return plan
         with contextlib.suppress(PlanError):
-            return plan_it(both=functools.partial(one_row_each, self._catalogue, found), explains=found.part)
+            return plan_it(both=functools.partial(counted_singly, self._catalogue, found), explains=found.part)
         return plan
 
     def _on_both(self, plan_it: Callable[..., PlanProposal], question: str, data: Data) -> PlanProposal | None:

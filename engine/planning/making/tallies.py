@@ -91,7 +91,7 @@ def takes_for_measured(plan: TaskDag, found: Tally, tools: dict[str, ToolSpec]) 
     return False
 
 
-def one_row_each(catalogue: Catalogue, found: Tally, made: Making) -> tuple[Reading, Data]:
+def counted_singly(catalogue: Catalogue, found: Tally, made: Making) -> tuple[Reading, Data]:
     """Plan the step that gives each of the counted a row; returns the question as read on the table that this makes, and that."""
     spec = next(tool for tool in catalogue.registry if any(p.role == "each_part" for p in tool.params))
     names = {p.role: p.name for p in spec.params}
