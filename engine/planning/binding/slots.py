@@ -105,7 +105,7 @@ def _count(column: ColumnProfile, sheet: Sheet) -> float:
         return 0.0  # it was set, not counted
     if column.scale == "count":
         return 1.0
-    weighed = column.unit or MEASURED_AS & {*name_parts(column.name)}  # in whole grams
+    weighed = column.unit or (MEASURED_AS | {"age"}) & {*name_parts(column.name)}  # in whole grams, or years
     whole = column.kind == "integer" and not weighed and column.distinct > 2
     return 0.3 if whole and is_number(column) and (column.minimum or 0) >= 0 else 0.0
 

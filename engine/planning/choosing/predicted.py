@@ -19,7 +19,7 @@ from engine.text.names import name_parts
 from engine.text.times import time_unit
 
 _PREDICTS = re.compile(
-    r"\b(?:predict(?:s|ed)?(?! well)|expect(?:ed)?|forecast|estimated? (?:for|at|in)|chances?|probability|likelihood)\b",
+    r"\b(?:predict(?:s|ed)?(?! well)|(?<!\bI )(?<!\bwe )(?<!as )expect(?:ed)?|forecast|estimated? (?:for|at|in)|chances?|probability|likelihood)\b",
     re.IGNORECASE,
 )
 _OF = re.compile(r"\s*(?:(?:\(|[=:]|\b(?:is|was|of|at|being|about|around|equal to|equals)\b)\s*)*", re.IGNORECASE)

@@ -231,6 +231,10 @@ _THAN = re.compile(
 )
 
 
+_OR_NOT = re.compile(r"\s*,?\s*(?:vs\.?|versus|against|compared (?:to|with))\s+(?:those )?not\b", re.IGNORECASE)
+"""`ulcerated vs not`"""
+
+
 def than_the_other(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[Contrast]:
     """Return what stands alone behind `than` against the other of two levels: `hold their milk better than the controls`.
 
@@ -241,14 +245,12 @@ def than_the_other(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[C
         column = columns.get(mention.column)
         levels = list(column.levels) if column is not None else []
         alone = {m.level for m in coded.mentions if m.column == mention.column and m.level} == {mention.level}
-        if (
-            mention.level
-            and len(levels) == 2
-            and alone
-            and _THAN.search(coded.question[: coded.words[mention.first].start])
-        ):
+        if mention.level and len(levels) == 2 and alone:
             other = next(level for level in levels if level != mention.level)
-            found.append(Contrast(mention.column, (other, mention.level), explicit=True))
+            if _THAN.search(coded.question[: coded.words[mention.first].start]):
+                found.append(Contrast(mention.column, (other, mention.level), explicit=True))
+            elif _OR_NOT.match(coded.question, coded.words[mention.last].end):
+                found.append(Contrast(mention.column, (mention.level, other), explicit=True))
     return found
 
 

@@ -119,6 +119,7 @@ def read(question: str, data: Data, terms: frozenset[tuple[str, ...]] = frozense
     mentions = _of_the_same_time(mentions, question, data.columns())
     mentions = _whole_course(mentions, words, question, data)
     mentions = _sharing_a_noun(mentions, words, question)
+    mentions = _by_its_own_word(mentions, words, data.columns())
     coding, told = codings(question, words, mentions, data.columns())
     explained = {at for at, word in enumerate(words) if any(a <= word.start and word.end <= b for a, b in told)}
     mentions = [m for m in mentions if not m.level or not explained.intersection(range(m.first, m.last + 1))]
@@ -167,6 +168,24 @@ def _of_the_same_time(
             found += [m._replace(column=twin, rivals=())] if twin in names else []
         else:
             found.append(m)
+    return found
+
+
+def _by_its_own_word(
+    mentions: list[ColumnMention], words: list[Token], columns: Iterable[ColumnProfile]
+) -> list[ColumnMention]:
+    """Return mentions, those that only mean a column with the one that begins with their word: `age` is age_at_dx, not years."""
+    begins: dict[str, list[str]] = {}
+    for column in columns:
+        begins.setdefault((name_parts(column.name) or [""])[0], []).append(column.name)
+    found: list[ColumnMention] = []
+    for m in mentions:
+        word = words[m.first].text
+        own = begins.get(word, [])
+        meant = (
+            m.width == 1 and not m.level and m.strength < SURE and word not in name_parts(m.column) and len(own) == 1
+        )
+        found.append(m._replace(column=own[0]) if meant else m)
     return found
 
 
@@ -307,6 +326,8 @@ def _one_part(found: dict[str, set[Part]], columns: Mapping[str, ColumnProfile])
     What is held constant explains nothing beside: `longer in hospital, with age in the model`.
     """
     for name, parts in found.items():
+        if parts >= {"adjust", "outcome"}:
+            parts.discard("adjust")  # `hazard ratio for death, age adjusted`
         if "adjust" in parts:
             parts.discard("cause")
         if parts >= {"adjust", "subject"}:

@@ -53,7 +53,7 @@ LEVEL_WORDS = [
     "effective dose",
     "inhibitory concentration",
     rf"(?:per ?cent|%) (?:(?:of the )?(?:effect|maximum|kill|mortality|death)|{_LESS})\b",
-    r"(?:cuts?|reduc\w*|lower\w*|decreas\w*|inhibit\w*|shorten\w*|suppress\w*|kill\w*|slow\w*)\b"
+    r"(?:cuts?|reduc\w*|lower\w*|decreas\w*|inhibit\w*|shorten\w*|suppress\w*|block\w*|kill\w*|slow\w*)\b"
     r"(?=[^.?!\d]*\d+ ?(?:%|per ?cent))[^.?!\d]{0,40}",
 ]
 """How people say which part of an effect they want the dose of: `EC10`, `10 % inhibition`, `cuts growth by 20 %`."""
