@@ -35,7 +35,7 @@ def files(tmp_path_factory):
     )
     nests["hatched"] = DRAW.binomial(nests["eggs_total"], np.where(nests["treatment"] == "smoke", 0.5, 0.8))
     hips = pd.DataFrame({
-        "stem": np.tile(["short", "long"], N // 2), "days": DRAW.exponential(400, N).round() + 1,
+        "cemented": DRAW.choice(["yes", "no"], N), "age_at_op": DRAW.integers(40, 90, N), "stem": np.tile(["short", "long"], N // 2), "days": DRAW.exponential(400, N).round() + 1,
         "died": DRAW.integers(0, 2, N), "frailty": DRAW.normal(50, 10, N).round(),
     })  # fmt: skip
     cones = pd.DataFrame({"cone_mm_11": DRAW.normal(40, 5, N).round(1), "scale_11": DRAW.normal(3, 0.4, N).round(2),
@@ -250,3 +250,48 @@ def test_the_last_dose_without_effect_is_the_noec(planner, files):
 def test_wald_tests_are_left_where_they_are_not_wanted(planner, files, words):
     made, _ = steps(planner, f"logistic regression of borrelia on length_mm and altitude, {words}", files["ticks"])
     assert made["logistic_regression"]["penalised"] is True
+
+
+# ==== words that were taken for something else ====
+
+
+def test_an_age_is_the_column_that_begins_so_and_not_the_years_of_watching(planner, files, tmp_path):
+    pd.read_csv(files["hips"]).rename(columns={"days": "years"}).to_csv(tmp_path / "hips.csv", index=False)
+    made, _ = steps(
+        planner,
+        "hazard ratio of the long against the short stem, adjusted for age. died 1 = yes",
+        tmp_path / "hips.csv",
+    )
+    assert made["cox_regression"]["time"] == "years"
+    assert "age_at_op" in made["cox_regression"]["covariates"]
+
+
+def test_a_state_against_not_is_compared_and_keeps_no_rows(planner, files):
+    made, _ = steps(planner, "HR for dying, cemented vs not, adjusted for frailty. died 1 = yes", files["hips"])
+    assert "filter_rows" not in made
+    assert "cemented" in made["cox_regression"]["covariates"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["survival of patients aged between 50 and 70 years by stem", "survival by stem in patients 50 to 70 years old"],
+)
+def test_ages_are_no_moments(planner, files, question):
+    made, _ = steps(planner, question, files["hips"])
+    assert not made["kaplan_meier"].get("at_times")
+
+
+def test_a_number_that_cuts_one_column_names_no_level_of_another(planner, files, tmp_path):
+    table = pd.read_csv(files["hips"]).assign(score=DRAW.choice([50, 60, 70], N))
+    table.to_csv(tmp_path / "hips.csv", index=False)
+    made, _ = steps(planner, "survival of patients with age_at_op between 50 and 70 by stem", tmp_path / "hips.csv")
+    assert "score" not in made["filter_rows"]["condition"]
+
+
+def test_what_a_person_expects_is_no_value(planner, files):
+    made, _ = steps(
+        planner,
+        "grip at age 6, 8, 10 and 12: does it differ between the sexes? I expect a sex by age term",
+        files["girls"],
+    )
+    assert not any(params.get("at") for params in made.values())
