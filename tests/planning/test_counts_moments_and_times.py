@@ -8,6 +8,9 @@ import pytest
 from plan_questions import profile_files, the_planner
 
 from engine.errors import PlanError
+from engine.planning.telling.brief import briefs
+from engine.toolbox.analyses import load_analyses
+from engine.toolbox.registry import builtin_tools
 
 DRAW = np.random.default_rng(44)
 N = 80
@@ -114,6 +117,13 @@ def test_several_moments_are_read_off_one_curve_and_keep_no_rows(planner, files,
     assert "filter_rows" not in made
     if unit:
         assert made["kaplan_meier"]["time_unit"] == unit
+
+
+def test_the_card_says_at_which_moments(planner, files):
+    profiles = profile_files([files["hips"]])
+    plan = planner.plan("survival at 3 months and 12 months per stem", profiles).plan
+    (brief,) = briefs(plan, profiles, builtin_tools(), load_analyses())
+    assert "Read at: 3 months, 12 months." in brief.sentence()
 
 
 def test_whether_a_stem_makes_a_difference_is_tested(planner, files):

@@ -118,7 +118,9 @@ def describe_medians(rows, group, unit, since, end):
         ),
         "time_unit": param("unit of the times, for labels (days, months)", role="time_unit"),
         "interval": param("scale of the confidence interval", choices=("log-log", "log")),
-        "at_times": param("times at which to report survival, such as 365", kind="texts", role="times"),
+        "at_times": param(
+            "times at which to report survival, such as 365", kind="texts", role="times", decides="Read at"
+        ),
         "at": AT,
         "at_unit": AT_UNIT,
         "landmark": LANDMARK,
