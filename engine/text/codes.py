@@ -30,7 +30,7 @@ _MEANS = (
     r"\s*[\"'“]?(?:(?:the|an?)\s+)?"
 )
 _JOINED = re.compile(r"[\s,;/|&()]*(?:(?:and|or|but|while)\s+)?", re.IGNORECASE)
-_WITHIN = frozenset("no not non of with without from by".split())
+_WITHIN = frozenset("no not non of with without from by in on after before".split())
 """Words without a meaning of their own that may stand within one: `died of cancer`, `not treated`."""
 _SEX = {"m": "male", "f": "female", "w": "female"}
 _YES_NO = frozenset("yes no".split())
@@ -63,9 +63,15 @@ def meanings(columns: Sequence[ColumnProfile], question: str = "") -> dict[str, 
     """
     able = [column for column in columns if 2 <= len(column.levels) <= _MOST_LEVELS]
     found = {column.name: key for column in able if (key := told_beside(column) or _of_state(column))}
-    for name, told in _of_question(able, _perhaps_named(columns, question), question):
+    for name, told, _ in _of_question(able, _perhaps_named(columns, question), question):
         found[name] = {**found.get(name, {}), **told}
     return {name: {level: _spelt(name, words) for level, words in told.items()} for name, told in found.items()}
+
+
+def statements_told(columns: Sequence[ColumnProfile], question: str) -> list[tuple[int, int]]:
+    """Return the spans of characters in which a question says what codes of columns stand for."""
+    able = [column for column in columns if 2 <= len(column.levels) <= _MOST_LEVELS]
+    return [span for *_, span in _of_question(able, _perhaps_named(columns, question), question)]
 
 
 def in_words(level: str, known: Mapping[str, str] | None, more: str = "") -> str:
@@ -178,8 +184,8 @@ def _spelt(name: str, words: str) -> str:
 
 def _of_question(
     columns: Sequence[ColumnProfile], names: Sequence[str], question: str
-) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield columns with what a question says of their codes, the statements of one breath together."""
+) -> Iterator[tuple[str, dict[str, str], tuple[int, int]]]:
+    """Yield columns with what a question says of their codes and where, the statements of one breath together."""
     said = _statements(question, columns, names)
     for block in _blocks(said, question):
         codes = {item.code for item in block}
@@ -188,7 +194,8 @@ def _of_question(
         if len(words) < len(block) or not (len(codes) > 1 or any(item.sure for item in block)):
             continue
         for column in _meant(block, able, question):
-            yield column.name, {_level(item.code, column): item.words for item in block}
+            told = {_level(item.code, column): item.words for item in block}
+            yield column.name, told, (block[0].start, block[-1].end)
 
 
 def _perhaps_named(columns: Sequence[ColumnProfile], question: str) -> list[str]:
@@ -259,7 +266,8 @@ def _statements(question: str, columns: Sequence[ColumnProfile], names: Sequence
         (rf"{code}\s*=\s*[\"'“]?(?:(?:the|an?)\s+)?(?P<said>{_FEW})", True),
         (rf"{code}\s*{_MEANS}(?P<said>{_FEW})", False),
         (rf"(?P<said>(?:(?:not|no|non|never)[ -])?{_WORD})\s*=\s*{code}", True),
-        (rf"(?<=[(,/])\s*{code}\s+(?P<said>{_FEW})(?=\s*[,;/)])", False),
+        (rf"{column}{code}\s+(?P<said>{_FEW})(?=\s*,\s*(?:and\s+)?-?\d+\s+[A-Za-z][A-Za-z' -]*[,;.)])", False),
+        (rf"(?<=[(,/])\s*{code}\s+(?P<said>{_FEW})(?=\s*[,;/).])", False),
     )
     found: list[_Said] = []
     taken: list[tuple[int, int]] = []

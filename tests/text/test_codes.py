@@ -48,6 +48,8 @@ def test_a_key_in_the_name_tells_codes(name: str, levels: str, expected: dict[st
         ("1 = good, 2 = bad", {}),  # of either column
         ("is sex 1 better than sex 2?", {}),
         ("status 2 = died does it depend on sex", {"status": {"2": "died"}}),
+        ("status 1 died in hospital, 2 alive. by sex", {"status": {"1": "died in hospital", "2": "alive"}}),
+        ("in sex 1 patients 2 died", {}),
     ],
 )
 def test_a_question_tells_codes(question: str, expected: dict[str, dict[str, str]]) -> None:

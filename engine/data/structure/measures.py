@@ -349,7 +349,7 @@ def parts_of_totals(table: View) -> dict[str, str]:
                 continue
             both = np.isfinite(part.numbers) & np.isfinite(total.numbers)
             a, b = part.numbers[both], total.numbers[both]
-            if len(a) < 3 or (a > b).any() or not (a < b).any() or (b <= 0).any():
+            if len(a) < 3 or (a > b).any() or not (a < b).any() or _nothing_counted(b):
                 continue
             whole_said, part_said = total.named - part.named, part.named - total.named  # n_samples and n_pos share n
             named = bool((whole_said or total.named) & HINTS["total"]) and not part_said & HINTS["total"]
@@ -363,6 +363,11 @@ def parts_of_totals(table: View) -> dict[str, str]:
         if best is not None:
             found[part.name] = best[1]
     return found or _parts_by_their_share(table, whole) or _only_counts_of(whole)
+
+
+def _nothing_counted(totals: Any) -> bool:
+    """Say whether totals are none: below zero, or 0 in more than a fifth of the rows (a plot may hold no plant)."""
+    return bool((totals < 0).any() or (totals == 0).mean() > _EMPTY)
 
 
 def _parts_by_their_share(table: View, whole: list[Col]) -> dict[str, str]:
@@ -382,7 +387,7 @@ def _parts_by_their_share(table: View, whole: list[Col]) -> dict[str, str]:
     return {}
 
 
-_SHARES = 4
+_SHARES, _EMPTY = 4, 0.2
 ROUNDED = 0.0006
 """Shares are given to three digits or more."""
 
@@ -402,9 +407,9 @@ def _only_counts_of(whole: list[Col]) -> dict[str, str]:
     part, total = sorted(whole, key=lambda col: float(np.nanmean(col.numbers)))
     both = np.isfinite(part.numbers) & np.isfinite(total.numbers)
     a, b = part.numbers[both], total.numbers[both]
-    if part.profile.scale != "count" or len(a) < _FEWEST or (a > b).any() or (b <= 0).any() or a.std() == 0:
+    if part.profile.scale != "count" or len(a) < _FEWEST or (a > b).any() or _nothing_counted(b) or a.std() == 0:
         return {}
-    shares = a / b
+    shares = a[b > 0] / b[b > 0]
     tied = (b.std() == 0 and b.max() >= _FEWEST) or (b.std() > 0 and np.corrcoef(a, b)[0, 1] > 0.5)
     return {part.name: total.name} if tied and shares.max() >= 0.5 and shares.min() <= 0.3 else {}
 

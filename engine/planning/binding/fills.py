@@ -19,7 +19,7 @@ from engine.planning.naming.mention import LIKELY, ColumnMention
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.as_tools import conversion
 from engine.planning.tables.sheets import is_group
-from engine.text.codes import told_beside
+from engine.text.codes import meanings
 from engine.text.names import name_parts
 from engine.text.times import time_unit
 
@@ -34,7 +34,7 @@ def fill(bound: Bound, reading: Reading) -> None:
     _per(bound, reading)
     references_said(bound, reading)
     _effort(bound, reading)
-    _no_event(bound)
+    _no_event(bound, reading)
     _adjusted(bound, reading)
     _values_told(bound, reading)
     _random_slope(bound, reading)
@@ -365,15 +365,15 @@ _NO_EVENT = re.compile(
 )
 
 
-def _no_event(bound: Bound) -> None:
-    """Say which code means that nothing has happened so far, where a legend tells it of just one: `2 = alive`."""
+def _no_event(bound: Bound, reading: Reading) -> None:
+    """Say which code means that nothing has happened so far, where question or legend tell it of just one: `2 = alive`."""
     param = next((p for p in bound.spec.params if p.role == "no_event" and not bound.params.get(p.name)), None)
-    for name in bound.of_role("event") if param is not None else ():
-        column = bound.sheet.column(name) if bound.sheet is not None else None
-        told = told_beside(column) if column is not None else {}
-        free = [level for level, said in told.items() if _NO_EVENT.search(said)]
-        if param is not None and len(free) == 1:
-            bound.params[param.name] = free[0]
+    if param is None or bound.sheet is None:
+        return
+    told = meanings(bound.sheet.columns, reading.question)
+    for name in bound.of_role("event"):
+        free = [level for level, said in told.get(name, {}).items() if _NO_EVENT.search(said)]
+        bound.params |= {param.name: free[0]} if len(free) == 1 else {}
 
 
 def _adjusted(bound: Bound, reading: Reading) -> None:

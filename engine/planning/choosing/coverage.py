@@ -20,6 +20,7 @@ from engine.planning.naming.mention import FAMILY, PERSONS
 from engine.planning.reading.grammar import HOLDS
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import Data, is_group, is_id, is_number
+from engine.text.codes import statements_told
 from engine.text.names import name_parts
 from engine.text.stems import stem
 from engine.text.stopwords import STOP
@@ -64,7 +65,7 @@ def unexplained(
         known |= {t.stem for text in (spec.title, spec.description, *spec.keywords, *legend) for t in tokens(text)}
     gone = any(item.op == "not in" for item in reading.restrictions)
     left, explained = list[int](), _in_other_words(reading) | _done_next(reading) | _held_verbs(reading)
-    explained |= _whom(reading, bounds) | _topic(reading, called) | _same_ones(reading, bounds)
+    explained |= _codes_told(reading, bounds) | _whom(reading, bounds) | _topic(reading, called) | _same_ones(reading, bounds)
     listed = {at for at in range(len(reading.words)) if _listed(reading, at)}
     explained -= listed
     if any(bound.sheet is not None and {*bound.columns()} & {*bound.sheet.structure.times} for bound in bounds):
@@ -318,6 +319,13 @@ def _topic(reading: Reading, called: set[str]) -> set[int]:
         and not amount_of(reading, at)
         and reading.words[at - 1].end + 1 == reading.words[at].start
     }
+
+
+def _codes_told(reading: Reading, bounds: list[Bound]) -> set[int]:
+    """Return the words in which the question says what codes stand for."""
+    columns = [c for sheet in {b.sheet.name: b.sheet for b in bounds if b.sheet}.values() for c in sheet.columns]
+    spans = statements_told(columns, reading.question)
+    return {at for at, word in enumerate(reading.words) if any(a <= word.start < b for a, b in spans)}
 
 
 def _same_ones(reading: Reading, bounds: list[Bound]) -> set[int]:

@@ -54,6 +54,9 @@ _PER_UNIT = re.compile(
 )
 
 
+_SPOKEN_PER = re.compile(r"\s+per\b", re.IGNORECASE)
+
+
 class FormulaPiece(NamedTuple):
     """A column, number, operator or other word of the question."""
 
@@ -73,6 +76,7 @@ def pieces(reading: Reading, data: Data) -> list[FormulaPiece]:
     text, at = reading.question, 0
     found: list[FormulaPiece] = []
     spans = _spans(reading, data)
+    ends = {sheet.structure.survival.get("event") for sheet in data.sheets}
     exact = sorted((c.name for c in data.columns() if c.name and "`" not in c.name), key=len, reverse=True)
     while at < len(text):
         if text[at].isspace():
@@ -83,8 +87,8 @@ def pieces(reading: Reading, data: Data) -> list[FormulaPiece]:
         if piece is None or (piece.kind == "level" and after_sign and text[at].isdigit()):
             piece = _lexed(text, at)  # the 2 of `height ** 2` is a number, whatever levels a column has
         column = data.column(piece.text) if piece.kind == "column" else None
-        if column is not None and not is_number(column):
-            piece = piece._replace(kind="group")
+        if column is not None and (not is_number(column) or (piece.text in ends and _SPOKEN_PER.match(text, piece.end))):
+            piece = piece._replace(kind="group")  # `the hazard of death per stage` divides no death
         at = piece.end
         if piece.kind == "column":
             for tail in (_NOUN_AFTER, _UNIT_AFTER):

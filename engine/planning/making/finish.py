@@ -22,6 +22,7 @@ from engine.planning.reading.settings import cut_by_setting
 from engine.planning.tables.sheets import EVERY_ROW, is_id
 from engine.planning.telling.lacking import why_not
 from engine.planning.telling.refusals import alternatives_of, did_you_mean, says, too_little
+from engine.text.codes import meanings
 from engine.text.numbers import as_number
 from engine.toolbox.typecheck import check_plan
 
@@ -145,7 +146,16 @@ def _about_data(made: Making, profiles: list[Profile]) -> list[str]:
     own = [text for profile in profiles if profile.path in used for text in profile.warnings_as(used[profile.path])]
     apart = [profile for profile in profiles if profile.path not in used and not profile.details.get("explains")]
     unused = [f"{profile.name} was not used: {why_not(profile)}" for profile in apart]
+    own = [text for text in own if not _settled(made, text)]
     return [*cross_check([profile for profile in profiles if profile.path in used]), *own, *unused]
+
+
+def _settled(made: Making, warning: str) -> bool:
+    """Say whether a warning asks what a code means of which question or legend tell it."""
+    if "say which" not in warning:
+        return False
+    told = [(b.of_role("event"), meanings(b.sheet.columns, made.reading.question)) for b in made.bounds if b.sheet]
+    return any(repr(name) in warning and name in known for names, known in told for name in names)
 
 
 def _leads(first: Candidate, every: list[Candidate], own: set[str]) -> bool:
