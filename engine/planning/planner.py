@@ -87,6 +87,7 @@ from engine.planning.reading.declared import (
     REPEATS_OUT,
     mark_declared,
     mark_told,
+    with_amounts_said,
     with_limits_said,
     with_missing,
     with_zeros_said,
@@ -318,6 +319,9 @@ class Planner:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
         if (told := with_zeros_said(reading, data)) is not data:
+            data, profiles = told, [told.again(profile) for profile in profiles]
+            reading = self._catalogue.read(question, data)
+        if (told := with_amounts_said(reading, data)) is not data:
             data, profiles = told, [told.again(profile) for profile in profiles]
             reading = self._catalogue.read(question, data)
         if (told := with_same_said(reading, data)) is not data:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from engine.text.letters import plain
 from engine.text.numbers import NUMBER_WORDS
@@ -66,3 +67,11 @@ def without_common_ends(names, known):
             if begin + end and hits > most:
                 best, most = cut, hits
     return best
+
+
+_SINCE = frozenset("after since post from to until in on at of per and".split())
+
+
+def is_lowest(parts: Sequence[str]) -> bool:
+    """Say whether the `min` that a name begins with is the lowest of something and no minute: `Min.Price`, not `min_after_dose`."""
+    return len(parts) > 1 and parts[0] == "min" and parts[1] not in _SINCE and not parts[1].isdigit()

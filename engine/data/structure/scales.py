@@ -18,7 +18,7 @@ from engine.data.columns.column import is_numeric
 from engine.data.source import Frame
 from engine.domain.profile import ColumnProfile, Scale
 from engine.text import letters
-from engine.text.names import name_parts
+from engine.text.names import is_lowest, name_parts
 from engine.text.negation import denied_part
 from engine.text.times import DAYS
 
@@ -85,6 +85,8 @@ def telling(name: str) -> frozenset[str]:
     if (unit and not words(unit) & HINTS["time_unit"]) or per_time or at_an_occasion(name) or is_stay(name):
         # `weight_wk3_kg` is a weight, `Milch kg/Tag` a yield, `pain_week12` a pain, `LOS_days` what is measured
         found -= HINTS["time"]
+    if is_lowest(base):
+        found -= {"min"}
     if len(base) > 1 and base[-1] == "n":
         found.add("count")  # `plaque_n`
     return frozenset(found if len(base) == 1 else {w for w in found if len(w) > 1 and w != "delta"})

@@ -317,8 +317,9 @@ class Assignment:
             return True  # whose yes and no is told is explained, and nothing beside it
         if param.role in _HAPPENS and column and was_given(column) and not reading.is_a(name, "outcome"):
             return True  # the drug did not happen to those with the disease
-        if param.role in _EXPLAINED and reading.parts.get(name) == {"adjust"}:
-            return True  # what is only held constant is neither compared nor explained
+        ends = param.role in ("time", "event") and any(p.role == "event" for p in self.params)
+        if (ends or param.role in _EXPLAINED) and reading.parts.get(name) == {"adjust"}:
+            return True  # what is only held constant is neither compared nor explained, and no follow-up
         return self._is_compared_by(param, name) or self._of_one_level(param, name) or self._is_whom(param, name)
 
     def _of_one_level(self, param: ParamSpec, name: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 from engine.data.structure.scales import HINTS
 from engine.domain.datatypes import DataType
+from engine.domain.plan import listed
 from engine.domain.profile import ColumnProfile, Repeated
 from engine.planning.binding.bound import Bound
 from engine.planning.binding.rows import condition
@@ -393,6 +394,12 @@ def direction_named(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def group_named(bound: Bound, reading: Reading) -> bool:
+    """The grouping that is bound is one that the question names."""
+    return bool({*bound.of_role("group", "group_optional")} & {m.column for m in reading.mentions})
+
+
+@_named
 def grouped(bound: Bound, reading: Reading) -> bool:
     """A grouping is bound."""
     return bool(bound.of_role("group", "split", "condition", "factors", "label"))
@@ -415,6 +422,28 @@ def pairs_exist(bound: Bound, reading: Reading) -> bool:
         return bool(bound.of_role("pair", "subject")) and (reading.paired is True or _varies_within(bound))
     group = _group(bound)
     return group is None or group.name not in found.between
+
+
+@_named
+def complete_sets(bound: Bound, reading: Reading) -> bool:
+    """Subjects have a value at every occasion that is compared: where each was seen at ages of its own there is no such set.
+
+    Occasions that the subjects have in common, all but a few, are complete sets of some of them: these are counted on the card.
+    """
+    subjects, within, values = (bound.of_role(role) for role in ("subject", "condition", "measure"))
+    frame = rows_left(bound) if subjects and within and values else None
+    if frame is None or not {subjects[0], within[0], values[0]} <= {*frame}:
+        return True
+    known = frame.dropna(subset=[subjects[0], within[0], values[0]])
+    chosen = {str(v) for p in bound.spec.params if p.role == "levels" for v in listed(bound.params.get(p.name) or [])}
+    if chosen:
+        known = known[known[within[0]].map(str).isin(chosen)]
+    seen = known.groupby(subjects[0])[within[0]].nunique()
+    return bool((seen == known[within[0]].nunique()).sum() >= _FEWEST_SETS)
+
+
+_FEWEST_SETS = 2
+"""Of fewer subjects with all occasions no test of repeated measures can be made."""
 
 
 @_named

@@ -58,7 +58,7 @@ def tally_of(reading: Reading, data: Data) -> Tally | None:
     return Tally(sheet, part, total) if 0 < counted <= MOST else None
 
 
-_OUT_OF = re.compile(r"\s*(?:out\s+of|of|/|from)\s+(?:the\s+|its\s+|their\s+)?", re.IGNORECASE)
+_OUT_OF = re.compile(r"\s*(?:out\s+of|of|/)\s+(?:the\s+|its\s+|their\s+)?", re.IGNORECASE)
 
 
 def _told(reading: Reading, sheet: Sheet) -> list[tuple[str, str]]:

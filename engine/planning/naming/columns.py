@@ -35,7 +35,7 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
                 continue  # `mother's age and weight` are two
             if len(window) == 1 and window[0].text in NEGATORS and window[0].text not in name.parts:
                 continue  # `without` is no name for NO3
-            if len(window) == 1 and _no_name(window[0], name):
+            if len(window) == 1 and _no_name(window[0], name, text):
                 continue
             if window[-1].number is not None and CUT_AFTER.match(text, window[-1].end):
                 continue  # `score 3 or more` is no score of day 3
@@ -52,16 +52,27 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
             if strength >= LIKELY and not (len(window) == 1 and len(window[0].text) == 1 and strength < 1):
                 able = found.setdefault((first, last), {})
                 able[column.name] = max(able.get(column.name, 0.0), round(strength, 3))
-    rest = [_best(first, last, [(s, name) for name, s in able.items()]) for (first, last), able in found.items()]
+    rest = [_best(words[a : b + 1], a, b, [(s, name) for name, s in able.items()]) for (a, b), able in found.items()]
     rest += _shared(words, rest, names)
     rest += _grown(words, rest, columns, text)
     return literal + [m for m in rest if not any(m.first <= other.last and other.first <= m.last for other in literal)]
 
 
-def _no_name(word: Token, name: Name) -> bool:
+def _no_name(word: Token, name: Name, text: str) -> bool:
     """Say whether a word by itself cannot name a column: `lower` compares, and is no column `low`."""
-    compares = word.text in (f"{name.whole}er", f"{name.whole}est")
-    return compares or word.text in STOP or (word.number is not None and name.text != word.text)
+    if word.text in name.whole and _as_letter(word, name, text):
+        return False
+    compares = any(word.text in (f"{part}er", f"{part}est") for part in (*name.parts, name.whole))
+    joins = word.text in _SET_AGAINST and word.text != name.whole  # no points against
+    return compares or joins or word.text in STOP or (word.number is not None and name.text != word.text)
+
+
+_SET_AGAINST = frozenset({"against", "versus"})
+
+
+def _as_letter(word: Token, name: Name, text: str) -> bool:
+    """Say whether a small word is the letter that a column is called by, written large within a sentence: `A by class`."""
+    return name.text == text[word.start : word.end] and _is_letter(word, text)
 
 
 def _named_otherwise(window: Sequence[Token], others: Set[str]) -> bool:
@@ -79,7 +90,7 @@ def _shared(
         if at < len(words) and words[at - 1].text in _JOINS and words[at].text not in STOP:
             window = [*words[mention.first : mention.last], words[at]]
             able = [(round(name.strength(window), 3), column.name) for name, column in names]
-            best = _best(at, at, able)
+            best = _best([], at, at, able)
             if best.strength >= SURE and best.column != mention.column and not best.rivals:
                 extra.append(best)
     return extra
@@ -190,8 +201,12 @@ def _splits(words: Sequence[Token], first: int, last: int) -> bool:
     return (before or after) and not any(time_unit(word) for word in near if word)
 
 
-def _best(first: int, last: int, able: list[tuple[float, str]]) -> ColumnMention:
+def _best(window: Sequence[Token], first: int, last: int, able: list[tuple[float, str]]) -> ColumnMention:
     able.sort(key=lambda item: -item[0])
+    said = "".join(word.text for word in window)
+    called = [name for _, name in able if said == "".join(name_parts(name))]
+    if len(called) == 1:
+        return ColumnMention(called[0], "", first, last, 1.0)  # not `Price` for Weight_price beside a Price
     strength, column = able[0]
     rivals = tuple(name for other, name in able[1:] if other >= strength - 0.08)
     return ColumnMention(column, "", first, last, strength, rivals=rivals)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from engine.planning.naming.lexicon import UNITS, alike, compound, in_terms, same_meaning, skeleton
-from engine.text.names import name_parts, name_pieces
+from engine.text.names import is_lowest, name_parts, name_pieces
 from engine.text.numbers import as_number
 from engine.text.slips import misspelt
 from engine.text.stems import stem
@@ -76,7 +76,9 @@ class Name:
         if not any(len(part) > 1 for part in parts):
             parts = cut(name)  # `S (Cambs.)` is called Cambs, too
         kept = (
-            [part for part in parts if part not in UNITS] or parts[:1] if units and not _SPAN.match(name) else parts
+            [part for at, part in enumerate(parts) if part not in UNITS or (not at and is_lowest(parts))] or parts[:1]
+            if units and not _SPAN.match(name)
+            else parts
         )  # `Hg_ug_kg` is of mercury
         if kept and all(len(part) == 1 for part in kept) and all(len(part) == 1 for part in parts):
             kept = parts  # `C_N` is no N in °C

@@ -13,15 +13,17 @@ import re
 
 from engine.data.columns.column import profile_column
 from engine.data.structure.rows import look
+from engine.data.structure.scales import HINTS
 from engine.domain.profile import ColumnProfile
 from engine.planning.naming.explained import COLUMNS_TOLD
-from engine.planning.naming.mention import LIKELY
+from engine.planning.naming.mention import LIKELY, SURE_NAME, ColumnMention
 from engine.planning.reading.grammar import HOLDS
 from engine.planning.reading.leaving_out import not_understood
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.limits import Counted, of_limits, with_limits
-from engine.planning.tables.sheets import Data, Sheet, is_group, is_id
+from engine.planning.tables.sheets import EVERY_ROW, FEW, THINGS, Data, Sheet, is_group, is_id
 from engine.planning.tables.values import read_anew
+from engine.text.names import name_parts
 from engine.text.stems import stem
 
 _CODE = r"(?<![\w.])['\"]?(?P<code>-?\d{1,5})(?:\.0+)?['\"]?(?![\w.]*\d)"
@@ -206,6 +208,49 @@ def _zeroed(sheet: Sheet, named: set[str]) -> Sheet:
     told = f"{sheet.profile.name}: empty cells of {_some(zeros)} are read as 0, as the question says."
     fresh = read_anew(sheet.profile, zeros=zeros)
     return Sheet(fresh.model_copy(update={"warnings": [*fresh.warnings, told]}), sheet.made)
+
+
+_SETS_APART = re.compile(
+    r"(?:\b(?:by|per|within|each|every|of|across|between|among|same|block\w*|random\w*|nested|cluster\w*|group\w*|pair\w*|repeat\w*|only|which|for)\s+(?:the\s+|each\s+)?|[:|(]\s*)$",
+    re.IGNORECASE,
+)
+_OF_NUMBERS = re.compile(r"\b(?:mean|average|median|correlation|relation\w*|effect|effects|influence|association|distribution|function)\s+(?:of|between)\s+(?:the\s+)?$", re.IGNORECASE)  # fmt: skip
+
+
+def with_amounts_said(reading: Reading, data: Data) -> Data:
+    """Return the data with whole numbers of many values as amounts, where the question speaks of them as of something measured.
+
+    Their values alone look like numbers that name something (each as often, without gaps: years of school, a seed of 1 to
+    16). What a name says to number things (a ward, a plate, an id) stays so.
+    """
+    sheets = [_with_amounts(sheet, reading) for sheet in data.sheets]
+    return data if all(new is old for new, old in zip(sheets, data.sheets, strict=True)) else Data(sheets)
+
+
+def _with_amounts(sheet: Sheet, reading: Reading) -> Sheet:
+    named = {m.column for m in reading.mentions if not m.level and m.strength >= SURE_NAME and _as_amount(reading, m)}
+    kept = {item.subject for item in sheet.structure.repeated}
+    rows = EVERY_ROW * (sheet.profile.rows or 0)
+    meant = {c.name for c in sheet.columns if c.name in named - kept and c.distinct < rows and _may_be_amount(c)}
+    if not meant:
+        return sheet
+    columns = [c.model_copy(update={"scale": "number", "roles": []}) if c.name in meant else c for c in sheet.columns]
+    return Sheet(sheet.profile.model_copy(update={"column_profiles": columns}), sheet.made)
+
+
+def _as_amount(reading: Reading, mention: ColumnMention) -> bool:
+    """Say whether a name does not stand where groups and subjects do: behind `by`, `per` or `within`."""
+    before = reading.question[: reading.words[mention.first].start]
+    return _OF_NUMBERS.search(before) is not None or _SETS_APART.search(before) is None
+
+
+def _may_be_amount(column: ColumnProfile) -> bool:
+    plain = column.scale == "code" and column.kind == "integer" and column.distinct > FEW and not column.corrected
+    called = {part.removesuffix("s") for part in name_parts(column.name)}
+    return plain and not called & (THINGS | _NUMBERING)
+
+
+_NUMBERING = HINTS["id"] | HINTS["subject"] | HINTS["cluster"] | HINTS["batch"] | HINTS["group"]
 
 
 def _some(names: list[str]) -> str:

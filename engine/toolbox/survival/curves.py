@@ -26,6 +26,7 @@ from engine.toolbox.tables.columns import (
     in_a_row,
     left_open,
     likely_control,
+    pick_level,
 )
 from engine.toolbox.tables.rows import table_row
 
@@ -367,6 +368,19 @@ def peto_ratio(times, events, first):
     return tuple(float(np.exp(excess / variance + z / variance**0.5)) for z in (0, -1.959964, 1.959964))
 
 
+def told_sides(groups, treated, control, column):
+    """Return ([the group that is told of], the one it is told against): those given, else a control, as in a Cox model.
+
+    Raises ValueError for a level that no row has, and for two sides that are one.
+    """
+    first = [pick_level(treated, groups, column)] if treated else []
+    reference = pick_level(control, groups, column) if control else ""
+    if first and first[0] == reference:
+        raise ValueError(f"{treated!r} cannot be compared with itself; name two groups of {column!r}.")
+    others = [name for name in groups if name not in first]
+    return first, reference or likely_control(others) or others[0]
+
+
 @tool(
     name="log_rank",
     title="Log-rank test of survival between groups",
@@ -401,6 +415,11 @@ def peto_ratio(times, events, first):
             otherwise="first",
             distinct=MOST_GROUPS,
         ),
+        "treated": param(
+            "Of two groups the one whose hazard is told against the other; empty for the one that is no control",
+            kind="level", of="group", role="interest",
+        ),
+        "control": param("The group it is told against", kind="level", of="group", role="reference", otherwise="first"),
         "landmark": LANDMARK,
         "landmark_unit": LANDMARK_UNIT,
     },
@@ -449,6 +468,8 @@ def log_rank(
     event: str,
     group: str,
     event_value: str = "1",
+    treated: str = "",
+    control: str = "",
     landmark: float | None = None,
     landmark_unit: str = "",
 ):
@@ -470,8 +491,8 @@ def log_rank(
             "comparison needs at least two."
         )
         raise ValueError(message)
-    reference = likely_control(groups) or groups[0]
-    groups = [*(name for name in groups if name != reference), reference]  # ratios are against it, as a Cox model's
+    first, reference = told_sides(groups, treated, control, group)
+    groups = [*first, *(name for name in groups if name not in (*first, reference)), reference]
     expected = expected_events(data["time"], data["event"], labels, groups)
     counts = pd.DataFrame(
         [
