@@ -314,6 +314,14 @@ def outcome_is_number(bound: Bound, reading: Reading) -> bool:
 
 
 @_named
+def factors_are_groups(bound: Bound, reading: Reading) -> bool:
+    """No number is said to change the outcome, which an analysis of variance would have to cut into groups."""
+    causes = [name for name, parts in reading.parts.items() if "cause" in parts and "outcome" not in parts]
+    columns = [bound.sheet.column(name) for name in causes] if bound.sheet else []
+    return not any(c is not None and is_number(c) and not is_group(c) for c in columns)
+
+
+@_named
 def ends_explain_nothing(bound: Bound, reading: Reading) -> bool:
     """No other end of the follow-up is held constant: who died before could not come to the event that is asked about."""
     usual = bound.sheet.structure.survival.get("event", "") if bound.sheet else ""
@@ -444,6 +452,28 @@ def complete_sets(bound: Bound, reading: Reading) -> bool:
 
 _FEWEST_SETS = 2
 """Of fewer subjects with all occasions no test of repeated measures can be made."""
+
+
+@_named
+def doubles(bound: Bound, reading: Reading) -> bool:
+    """What grows at least doubles, as a culture does and a boy does not; several columns of cultures are not looked at."""
+    import pandas as pd
+
+    names = bound.of_role("measure", "y", "response")
+    frame = rows_left(bound) if len(names) == 1 else None
+    column = bound.sheet.column(names[0]) if frame is not None and bound.sheet else None
+    if frame is None or column is None or not is_number(column) or names[0] not in frame:
+        return True
+    found, values = repetition(bound), pd.to_numeric(frame[names[0]], errors="coerce")
+    each = (
+        values.where(values > 0).groupby(frame[found.subject])
+        if found
+        else values.where(values > 0).groupby(0 * values.index)
+    )
+    return bool((each.max() / each.min()).median() >= _DOUBLED)
+
+
+_DOUBLED = 2.0
 
 
 @_named

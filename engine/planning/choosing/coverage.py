@@ -65,7 +65,9 @@ def unexplained(
         known |= {t.stem for text in (spec.title, spec.description, *spec.keywords, *legend) for t in tokens(text)}
     gone = any(item.op == "not in" for item in reading.restrictions)
     left, explained = list[int](), _in_other_words(reading) | _done_next(reading) | _held_verbs(reading)
-    explained |= _codes_told(reading, bounds) | _whom(reading, bounds) | _topic(reading, called) | _same_ones(reading, bounds)
+    explained |= (
+        _codes_told(reading, bounds) | _whom(reading, bounds) | _topic(reading, called) | _same_ones(reading, bounds)
+    )
     listed = {at for at in range(len(reading.words)) if _listed(reading, at)}
     explained -= listed
     if any(bound.sheet is not None and {*bound.columns()} & {*bound.sheet.structure.times} for bound in bounds):

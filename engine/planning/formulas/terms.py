@@ -87,7 +87,9 @@ def pieces(reading: Reading, data: Data) -> list[FormulaPiece]:
         if piece is None or (piece.kind == "level" and after_sign and text[at].isdigit()):
             piece = _lexed(text, at)  # the 2 of `height ** 2` is a number, whatever levels a column has
         column = data.column(piece.text) if piece.kind == "column" else None
-        if column is not None and (not is_number(column) or (piece.text in ends and _SPOKEN_PER.match(text, piece.end))):
+        if column is not None and (
+            not is_number(column) or (piece.text in ends and _SPOKEN_PER.match(text, piece.end))
+        ):
             piece = piece._replace(kind="group")  # `the hazard of death per stage` divides no death
         at = piece.end
         if piece.kind == "column":

@@ -250,7 +250,14 @@ def _may_be_amount(column: ColumnProfile) -> bool:
     return plain and not called & (THINGS | _NUMBERING)
 
 
-_NUMBERING = HINTS["id"] | HINTS["subject"] | HINTS["cluster"] | HINTS["batch"] | HINTS["group"]
+_NUMBERING = (
+    frozenset("study trial county district community state country region zip postcode item question model".split())
+    | HINTS["id"]
+    | HINTS["subject"]
+    | HINTS["cluster"]
+    | HINTS["batch"]
+    | HINTS["group"]
+)
 
 
 def _some(names: list[str]) -> str:

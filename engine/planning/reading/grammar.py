@@ -203,6 +203,13 @@ def shares_compared(coded: Coded) -> list[tuple[ColumnMention, list[ColumnMentio
     return [(what, groups) for what, groups in found if all(m.column != what.column for m in groups)]
 
 
+_OF_TWO = re.compile(
+    rf"\b(?:relations?|relationship|association|correlation|link|slope)s? (?:of|between|for){_GAP}(?P<y><c\d+>){_GAP}\b(?:and|with|to|on){_GAP}(?P<x><c\d+>)"
+    rf"{_GAP}\b(?:differ\w*|depends?|var(?:y|ies)|changes?|(?:the )?same)\b",
+    re.IGNORECASE,
+)
+
+
 def parts_of(coded: Coded) -> dict[str, set[Part]]:
     """Return column -> what the sentence makes of it."""
     found: dict[str, set[Part]] = {}
@@ -218,6 +225,9 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
     for match in _UNITS.finditer(text):
         for mention in coded.inside(match["s"] or match["t"]):
             found[mention.column] = {"subject"}  # `20 bees per colony. Colony is the replicate`
+    for match in _OF_TWO.finditer(text):
+        for key, part in (("y", "outcome"), ("x", "cause")):  # what differs is how one goes with the other
+            found |= {mention.column: {part} for mention in coded.inside(match[key])}
     measured = [column for column, parts in found.items() if "outcome" in parts and not parts & {"over", "cause"}]
     for parts in found.values():
         if measured and "over" in parts:

@@ -68,6 +68,7 @@ def coefficients_in_their_intervals(step: StepOutputs) -> Iterator[Issue]:
 
 DEPENDS = (
     r"effects?\s+of\b[^.?!]{0,80}\bdepends? on|"
+    r"(?:relation\w*|association|correlation|link|slope)s? (?:of|between|for)\b[^.?!]{0,80}\b(?:differ\w*|depends?|var(?:y|ies)|changes?)\b|"
     r"(?:difference|effect|gap|benefit|advantage)s?\b[^.?!]{0,80}?\b(?:the same|similar|alike|equal|larger|bigger|"
     r"smaller|stronger|weaker|other|different|just as \w+)\s+(?:in|for|between|across|among|at|than in)\b"
 )
@@ -378,21 +379,30 @@ def slopes_apart(design, y, effects, predictors):
     from scipy import stats
     from statsmodels.regression.linear_model import OLS
 
-    number = next((name for name in predictors if effects[name] == [name] and design[name].nunique() > 4), "")
-    factor = next((name for name in predictors if effects[name] != [name] and len(effects[name]) < 12), "")
-    if not number or not factor:
+    number, factor, products = products_apart(design, effects, predictors)
+    if not products:
         return []
-    products = {f"{term}:{number}": design[term] * design[number] for term in effects[factor]}
     wide = OLS(y, design.assign(**products)).fit()
     if wide.df_resid < 5 or wide.df_model < design.shape[1] - 1 + len(products):
         return []
     plain = OLS(y, design).fit()
     f = (plain.ssr - wide.ssr) / len(products) / (wide.ssr / wide.df_resid)
     p = float(stats.f.sf(f, len(products), wide.df_resid))
-    if p >= 0.01:
-        return []
-    return [f"The slope of {number} differs between the levels of {factor} (F test {format_p(p)}): no single adjusted "
-            f"difference describes them. Set interaction with {factor} and {number} first."]  # fmt: skip
+    return [told_apart(number, factor, p)] if p < 0.01 else []
+
+
+def products_apart(design, effects, predictors):
+    """Return the first number and the first factor among the predictors, and the columns that let the slope differ by level."""
+    number = next((name for name in predictors if effects[name] == [name] and design[name].nunique() > 4), "")
+    factor = next((name for name in predictors if effects[name] != [name] and len(effects[name]) < 12), "")
+    terms = effects[factor] if number and factor else []
+    return number, factor, {f"{term}:{number}": design[term] * design[number] for term in terms}
+
+
+def told_apart(number, factor, p):
+    """Return the warning that one adjusted difference hides that slopes differ."""
+    return (f"The slope of {number} differs between the levels of {factor} (F test {format_p(p)}): no single adjusted "
+            f"difference describes them. Set interaction with {factor} and {number} first.")  # fmt: skip
 
 
 def levels_findings(together, means, outcome, adjusted):

@@ -24,6 +24,8 @@ from engine.toolbox.statistics.linear import (
     coefficient_figure,
     describe_predictors,
     model_columns,
+    products_apart,
+    told_apart,
     with_references,
 )
 from engine.toolbox.statistics.logistic import event_level
@@ -167,6 +169,26 @@ def wald_tests(beta, covariance, df, terms, effects, partial):
                      "df_2": df_2 if finite else float("nan"), "p_value": float(p),
                      "note": "where the other one is 0 or at its reference" if effect in partial else ""})  # fmt: skip
     return rows
+
+
+def lines_apart(y, design, groups, slope, effects, fixed):
+    """Return a warning where the slope of the first number differs between the levels of the first factor, as of a linear model.
+
+    Rows of a subject stay together in the wider model, with the same random effects.
+    """
+    import numpy as np
+
+    number, factor, products = products_apart(design, effects, fixed)
+    if not products:
+        return []
+    wide = design.assign(**products)
+    try:
+        check_rank(wide, number)
+        beta, covariance, df, *_ = linear_mixed(y, wide, groups, slope, [slope, *products] if slope == number else [])
+        test = wald_tests(beta, covariance, df, list(wide.columns), {"products": [*products]}, [])[0]
+    except (ValueError, np.linalg.LinAlgError):
+        return []  # too few rows for the wider model, of which nothing was asked
+    return [told_apart(number, factor, test["p_value"])] if test["p_value"] < 0.01 else []
 
 
 def mixed_figure(rows, y, expected, groups, outcome, family, ratio):
@@ -574,6 +596,8 @@ def mixed_model(
     slopes, compared, steeper = None, None, []
     if family == "gaussian":
         slopes, compared, steeper = slope_tables(y, design, table, groups, effects, random_slope, outcome)
+    if family == "gaussian" and not interaction:
+        warnings[:0] = lines_apart(y, design, groups, random_slope, effects, fixed)
     fitted = [describe_model(family, outcome, subject, rows, counts, what)]
     asked = [finding for finding in about if interaction and {*finding["row"].values()} & {*joint, ":".join(fixed[:2])}]
     rest = [finding for finding in about if finding not in asked]
