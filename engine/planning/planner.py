@@ -55,7 +55,7 @@ from engine.planning.followups.suggestions import first_ideas, next_ideas
 from engine.planning.followups.words import takes_back
 from engine.planning.formulas.courses import with_courses
 from engine.planning.formulas.first_end import with_first_end
-from engine.planning.formulas.first_rows import with_first_rows
+from engine.planning.formulas.first_rows import with_each_once, with_first_rows
 from engine.planning.formulas.merged import with_merged
 from engine.planning.formulas.rates import with_rates
 from engine.planning.formulas.relative import with_relative
@@ -344,6 +344,7 @@ class Planner:
             with_first_end,
             with_merged,
             with_first_rows,
+            with_each_once,
             with_values_told,
         ):
             reading, data = seen(reading, data) or (reading, data)

@@ -193,6 +193,8 @@ def _may_name_subjects(col: Col, rows: int) -> bool:
         return False  # a diagnosis is of many patients
     if not told and (col.hint("time", "dose", "age") and not col.hint("id", "subject", "cluster")):
         return False
+    if not told and column.kind == "integer" and col.hint("covariate") and not col.hint("id", "subject", "cluster"):
+        return False  # years of school, a parity
     if date_like(column.minimum, column.maximum, whole=column.kind == "integer"):
         return False
     present = int(col.sizes.sum())

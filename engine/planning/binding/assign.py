@@ -437,9 +437,12 @@ class Assignment:
     def _only_one(self, param: ParamSpec, used: set[str]) -> str:
         """Return the column that fits a parameter if no other does; of groups, the one with a control among them."""
         fits = slot_of(param.role).fits
+        explained = {name for name, parts in self.reading.parts.items() if parts == {"outcome"} and name in self.free}
+        if param.role in _MODELLED and explained - used:
+            return ""  # what is to be explained is named, and nothing else takes its place
         ends = self.sheet.structure.survival.values() if param.role in _COMPARES else ()
         able = [c for c in self.sheet.columns if fits(c, self.sheet) >= 0.65 and c.name not in (*used, *ends)
-                and self.reading.parts.get(c.name) != {"adjust"} and c.name not in self.alone]  # fmt: skip
+                and not self._ruled_out(param, c.name) and self.reading.parts.get(c.name) != {"adjust"} and c.name not in self.alone]  # fmt: skip
         if param.called:  # what is conventionally called alike is not what merely fits
             able = [column for column in able if called(param, column.name)]
         if len(able) > 1 and param.role == "group" and self.of_two_levels:

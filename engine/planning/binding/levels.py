@@ -40,7 +40,12 @@ def levels_given(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> No
         if param.role == "event":
             value, asked = event_level(reading, column, sheet.structure.survival.get("event_value", ""))
             bound.params[param.name] = value
-            bound.questions += [q.model_copy(update={"param": param.name}) for q in asked]
+            told = bound.spec.param(param.of)  # of two groupings set across each other it only turns an odds ratio round
+            matters = told is None or told.role != "category"
+            bound.questions += [
+                q.model_copy(update={"param": param.name, "required": matters, "blocking": q.blocking and matters})
+                for q in asked
+            ]
         elif param.role == "positive":  # what is positive does not change with which results are talked of
             value, asked = event_level(replace(reading, mentions=[]), as_left(column, reading), "")
             bound.params[param.name] = value

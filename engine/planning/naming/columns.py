@@ -14,6 +14,7 @@ from engine.planning.naming.names import INITIALS, Name
 from engine.planning.naming.numbers import CUT_AFTER
 from engine.text.names import name_parts, name_pieces
 from engine.text.negation import NEGATORS
+from engine.text.stems import stem
 from engine.text.stopwords import STOP
 from engine.text.times import time_unit
 from engine.text.tokens import Token
@@ -35,7 +36,7 @@ def column_mentions(words: Sequence[Token], columns: Sequence[ColumnProfile], te
                 continue  # `mother's age and weight` are two
             if len(window) == 1 and window[0].text in NEGATORS and window[0].text not in name.parts:
                 continue  # `without` is no name for NO3
-            if len(window) == 1 and _no_name(window[0], name, text):
+            if len(window) == 1 and (_no_name(window[0], name, text) or _groups_of(words, first, name)):
                 continue
             if window[-1].number is not None and CUT_AFTER.match(text, window[-1].end):
                 continue  # `score 3 or more` is no score of day 3
@@ -65,6 +66,12 @@ def _no_name(word: Token, name: Name, text: str) -> bool:
     compares = any(word.text in (f"{part}er", f"{part}est") for part in (*name.parts, name.whole))
     joins = word.text in _SET_AGAINST and word.text != name.whole  # no points against
     return compares or joins or word.text in STOP or (word.number is not None and name.text != word.text)
+
+
+def _groups_of(words: Sequence[Token], at: int, name: Name) -> bool:
+    """Say whether a word only says that what follows makes groups: the `groups of sex` are no group size."""
+    behind = words[at + 1].text if at + 1 < len(words) else ""
+    return words[at].stem == "group" and behind == "of" and stem(name.whole) != "group"
 
 
 _SET_AGAINST = frozenset({"against", "versus"})

@@ -76,6 +76,7 @@ _RELATIONS: tuple[tuple[str, dict[str, Part]], ...] = (
     (rf"\b(?:regress|regression of|model|modell?ing|fit|glm of){_GAP}{_Y}{_GAP}\b(?:on|against|with|by|as a function of){_GAP}{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}\s*~\s*{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_Y}{_GAP}\bdepend(?:s|ent|ing)? on{_GAP}{_X}", {"x": "cause", "y": "outcome"}),
+    (rf"{_Y}\s+(?:(?:also|really)\s+)?(?:(?:goes|go|going)\s+(?:up|down)|rises?|rising|increases?|increasing|falls?|falling|decreases?|decreasing|drops?|declines?)\s+(?:along\s+)?with\s+{_X}", {"x": "cause", "y": "outcome"}),
     (rf"{_X}{_GAP}\b{_VERBS}\b{_GAP}{_Y}", {"x": "cause", "y": "outcome"}),
     (rf"\b{_CHANCE} (?:of|to|that|for(?!{_WHOM})){_GAP}{_Y}", {"y": "outcome"}),
     (rf"{_Y}\s+(?:more|less)\s+(?:often|frequent|likely|common)(?:ly)?(?!{_HAVING}<[cl])", {"y": "outcome"}),
