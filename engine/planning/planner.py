@@ -51,7 +51,7 @@ from engine.planning.choosing.spelling import spelled
 from engine.planning.choosing.subgroups import each_level
 from engine.planning.followups.go_on import go_on
 from engine.planning.followups.keeping import back_to
-from engine.planning.followups.suggestions import first_ideas, next_ideas
+from engine.planning.followups.suggestions import done_again, first_ideas, next_ideas
 from engine.planning.followups.words import takes_back
 from engine.planning.formulas.courses import with_courses
 from engine.planning.formulas.first_end import with_first_end
@@ -279,7 +279,8 @@ class Planner:
             with contextlib.suppress(EngineError):
                 plan = self.plan(idea.question, profiles, previous=previous).plan
                 fits = not idea.analysis or [c.id for c in plan.analysis] == [idea.analysis]
-                if fits and not doubts_of(plan) and not any(q.blocking for q in plan.open_questions):
+                new = previous is None or not done_again(plan, previous)
+                if fits and new and not doubts_of(plan) and not any(q.blocking for q in plan.open_questions):
                     found[key] = idea.question
             if len(found) == wanted:
                 break

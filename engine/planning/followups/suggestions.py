@@ -16,7 +16,7 @@ from engine.domain.profile import ColumnProfile
 from engine.domain.toolspec import ToolSpec
 from engine.planning.followups.turn import EXPLAINS, answering, columns_of, outcomes
 from engine.planning.tables.as_tools import likely_control
-from engine.planning.tables.sheets import EVERY_ROW, NUMBERS, Data, Sheet, is_group, is_id
+from engine.planning.tables.sheets import EVERY_ROW, NUMBERS, Data, Sheet, is_group, is_id, was_given
 from engine.planning.telling.groups import COMPARED
 from engine.toolbox.analyses import Analysis
 from engine.toolbox.registry import ToolRegistry
@@ -59,15 +59,15 @@ def first_ideas(
     answered = {key for tool in registry if tool.runnable for key in tool.answers}
     types = {kind.value for kind in data.types()}
     able = [a for a in analyses.values() if a.suggests and a.id in answered and types & {*a.data}]
-    told: set[str] = set()
+    told: set[tuple[str, str]] = set()
     able.sort(key=lambda a: a.rank)
     fillings = [_fillings(data, named, skipped=again) for again in range(1 + OTHERS)]
     asking, showing = ([a for a in able if (a.rank >= LITTLE) is little] for little in (False, True))
     for filled, some in (*((filled, asking) for filled in fillings), (fillings[0], showing)):
         for key, wording in ((analysis.id, wording) for analysis in some for wording in analysis.suggests):
             question = _filled(wording, filled)
-            if question is not None and question not in told:
-                told.add(question)
+            if question is not None and (key, question) not in told:
+                told.add((key, question))
                 yield Idea(question, key, alone=filled is fillings[0])
 
 
@@ -86,7 +86,10 @@ def next_ideas(before: TaskDag, data: Data, analyses: Mapping[str, Analysis], re
                 yield Idea(analyses[key].asked_after, key)
     named = {name for node in before.nodes for name in _names(node.params.values())}
     named |= {
-        match for node in before.nodes for value in node.params.values() for match in re.findall(r"\w+", str(value))
+        match
+        for node in before.nodes
+        for value in node.params.values()
+        for match in [*re.findall(r"\w+", str(value)), *re.findall(r"`([^`]+)`", str(value))]
     }
     sheet = max(data.sheets, key=lambda s: sum(c.name in named for c in s.columns), default=None)
     if sheet is not None:
@@ -100,6 +103,19 @@ def next_ideas(before: TaskDag, data: Data, analyses: Mapping[str, Analysis], re
         if analyses[idea.analysis].rank < LITTLE:  # the same of columns that have had no part yet
             yield idea._replace(alone=False)
     yield from (idea for idea in ideas if analyses[idea.analysis].rank >= LITTLE)
+
+
+def done_again(plan: TaskDag, before: TaskDag) -> bool:
+    """Say whether a plan does nothing that the one before did not: the same steps of the same columns and rows."""
+    done, fresh = ({(node.tool, *sorted(_names(_said(node.params)))) for node in dag.nodes} for dag in (before, plan))
+    named, own = ({name for _, *names in steps for name in names} for steps in (done, fresh))
+    kept = any("condition" in node.params for node in plan.nodes)
+    same = [chosen.id for chosen in plan.analysis] == [chosen.id for chosen in before.analysis]
+    return fresh <= done or (same and own <= named and not kept)
+
+
+def _said(params: Mapping[str, Any]) -> list[Any]:
+    return [value for name, value in params.items() if name != "term"]  # an ED50 is an EC50
 
 
 def _changed(before: TaskDag, sheet: Sheet, specs: Mapping[str, ToolSpec], named: Collection[str]) -> Iterator[Idea]:
@@ -148,10 +164,13 @@ def _of(sheet: Sheet, named: Collection[str], skipped: int) -> dict[str, str]:
     ends = {*structure.survival.values()}
     numbers = [c.name for c in columns if c.scale in NUMBERS and not is_group(c) and c.name not in ends]
     numbers = [n for n in numbers if n not in structure.times and n not in structure.doses] or numbers
+    fixed = {name for item in structure.repeated for name in item.between}
+    numbers = [n for n in numbers if n not in fixed] or ([] if structure.times else numbers)  # an age runs along no visits
     along = {*ends, *structure.times, *structure.doses, *(item.subject for item in structure.repeated)}
     groups = [c for c in columns if _is_few(c) and c.name not in along]
     before, after = next(_pairs(numbers, structure.same_quantity), ("", ""))
-    twins = [pair for pair in structure.same_quantity if {*pair} <= {*numbers}]
+    twins = [pair for pair in structure.same_quantity if {*pair} <= {*numbers} and _two_ways(*pair)]
+    part, total = next(iter(structure.part_of.items()), ("", ""))
     first, twin = twins[0] if len(twins) == 1 else ("", "")
     numbers, groups = numbers[skipped:], groups[skipped:]
     # With something that happens in it, a time that is no visit is when it happened.
@@ -171,8 +190,19 @@ def _of(sheet: Sheet, named: Collection[str], skipped: int) -> dict[str, str]:
         "time": spans[:1], "moment": [] if structure.repeated else [t for t in structure.times if t not in ends][:1],
         "event": [structure.survival["event"]] if "event" in structure.survival else [],
         "before": [before], "after": [after], "first": [first], "twin": [twin],
+        "part": [part], "total": [total],
     }  # fmt: skip
     return {slot: names[0] for slot, names in slots.items() if any(names[:1])}
+
+
+_SIDE = frozenset("left right l r before after pre post start end first last min max low high".split())
+
+
+def _two_ways(one: str, other: str) -> bool:
+    """Say whether two columns look like one quantity measured in two ways, by their names: two readers, two devices, no two sides."""
+    parts = [set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())) for name in (one, other)]
+    sides = any(part in _SIDE or part.startswith(("left", "right")) for part in parts[0] ^ parts[1])
+    return bool(parts[0] & parts[1]) and not sides
 
 
 def _rank(column: ColumnProfile, sheet: Sheet, named: Collection[str]) -> tuple[bool, bool, bool, float]:
@@ -181,12 +211,13 @@ def _rank(column: ColumnProfile, sheet: Sheet, named: Collection[str]) -> tuple[
     aside = max(column.role("covariate"), column.role("batch"), column.role("pair")) >= SURE
     if not _is_few(column):
         return column.name not in named, _numbers_rows(column, sheet) or fixed, aside, 0.0
-    control = likely_control(list(column.levels)) is not None
+    # Yes and no have a `no`, which is no control: what was given goes before what somebody has.
+    control = likely_control(list(column.levels)) is not None and column.scale != "binary" or was_given(column)
     return (
         column.name not in named,
         aside,
         bool(sheet.structure.repeated) and not fixed,
-        -control - column.role("group"),
+        -2 * control - column.role("group"),
     )
 
 
@@ -221,13 +252,18 @@ def _nameable(sheet: Sheet) -> list[ColumnProfile]:
         and c.missing <= 0.2 * rows
         and len(c.name) <= LONGEST
         and re.fullmatch(r"[^\W\d][\w .%()/-]*", c.name)
-        and c.scale not in ("identifier", "text", "date", "code")
+        and c.name.lower() not in _OF_A_MEAN
+        and (c.scale not in ("identifier", "text", "date", "code") or _is_few(c))
     ]
+
+
+_OF_A_MEAN = frozenset("n sd se sem std stdev stderr ci".split())
+"""Columns of a table of means that say how sure these are."""
 
 
 def _is_few(column: ColumnProfile) -> bool:
     return (
-        column.scale in ("category", "binary", "ordered")
+        (column.scale in ("category", "binary", "ordered") or (column.scale == "code" and column.role("group") > SURE))
         and 2 <= column.distinct <= MOST_LEVELS
         and bool(column.levels)
     )
