@@ -18,7 +18,7 @@ from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import LIKELY, ColumnMention
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.as_tools import conversion
-from engine.planning.tables.sheets import is_group
+from engine.planning.tables.sheets import is_group, is_number
 from engine.text.codes import meanings
 from engine.text.names import name_parts
 from engine.text.times import time_unit
@@ -338,11 +338,19 @@ def _units_in(unit: str, pieces: list[str]) -> float:
 
 
 _EFFORT = re.compile(
-    r"(?:^|[_\W])(?:area|effort|duration|hours?|hrs?|minutes?|volume|litres?|liters?|distance|swept|m2|ha|km2?|nights?|trapnights?|"
+    r"(?:^|[_\W])(?:area|effort|duration|hours?|hrs?|minutes?|volume|litres?|liters?|distance|length|met(?:er|re)s|swept|m2|ha|km2?|nights?|trapnights?|"
     r"person.?years?|patient.?days?|bed.?days?|py|pyears?)(?:$|[_\W])",
     re.IGNORECASE,
 )
 """Names of what was searched or watched, which counts are in proportion to."""
+
+
+_UNLIKE_EFFORT = re.compile(
+    r"\b(?:not|n.t|n’t)\s+(?:all\s+)?(?:of\s+)?(?:the\s+)?(?:same|equal(?:ly)?|equally)\s*(?:length|long|area|size|big|time|duration|effort|volume)|"
+    r"\b(?:different|unequal|varying|differ\w* in)\s+(?:in\s+)?(?:lengths?|areas?|sizes?|times?|durations?|efforts?|volumes?)\b|\bweren.?t all the same (?:length|size|area|time)\b",
+    re.IGNORECASE,
+)
+"""Says that counts were taken of unlike lengths, areas or times: `transects were not all the same length`."""
 
 
 def _effort(bound: Bound, reading: Reading) -> None:
@@ -352,6 +360,14 @@ def _effort(bound: Bound, reading: Reading) -> None:
     if exposure is None or predictors is None or bound.params.get(exposure.name) or not bound.of_role("count"):
         return
     names = bound.of_role("predictors")
+    if _UNLIKE_EFFORT.search(reading.question) and bound.sheet is not None:
+        able = [c.name for c in bound.sheet.columns if is_number(c) and (c.minimum or 0) > 0 and _EFFORT.search(c.name)]
+        if len(able) == 1 and able[0] not in bound.columns():
+            bound.params[exposure.name] = able[0]
+            bound.reasons.append(
+                f"The counts are taken per {able[0]!r}, which was not the same everywhere, as the question says."
+            )
+            return
     effort = [name for name in names if reading.parts.get(name) == {"adjust"} and _EFFORT.search(name)]
     if len(effort) == 1 and len(names) > 1:
         bound.params[exposure.name] = effort[0]

@@ -40,7 +40,9 @@ def levels_given(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> No
         if param.role == "event":
             value, asked = event_level(reading, column, sheet.structure.survival.get("event_value", ""))
             bound.params[param.name] = value
-            told = bound.spec.param(param.of)  # of two groupings set across each other it only turns an odds ratio round
+            told = bound.spec.param(
+                param.of
+            )  # of two groupings set across each other it only turns an odds ratio round
             matters = told is None or told.role != "category"
             bound.questions += [
                 q.model_copy(update={"param": param.name, "required": matters, "blocking": q.blocking and matters})

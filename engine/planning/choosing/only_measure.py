@@ -37,10 +37,27 @@ def with_only_measure(reading: Reading, data: Data) -> Reading | None:
     places = named_things(reading, unexplained(reading, [], [], data.called()))
     share = any(names[0] in sheet.structure.part_of for sheet in data.sheets)
     rates = [at for at in places if share and _RATE.match(reading.words[at].text)]
-    said = rates or [at for at in places if amount_of(reading, at)]
+    said = rates or [at for at in places if amount_of(reading, at)] or _unsaid(reading)
     if len(said) != 1:
         return None
     return reread(reading, [*reading.mentions, ColumnMention(names[0], "", said[0], said[0], SURE)], data)
+
+
+_DIFFERENCE = re.compile(
+    r"\b(?:difference|means?|averages?|medians?)\b(?=\s+(?:between|of|in|for|by|per)\b)", re.IGNORECASE
+)
+_CUT = re.compile(
+    r"\b(?:\w+)\s+(?=(?:under|below|over|above|less than|more than|at least|at most|up to)\s+\d)", re.IGNORECASE
+)
+
+
+def _unsaid(reading: Reading) -> list[int]:
+    """Return the word that stands for a measurement which is not named: `the difference between groups`, `how many are under 85`."""
+    cut = _CUT.search(reading.question)
+    said = cut or (_DIFFERENCE.search(reading.question) if reading.mentions else None)
+    at = [n for n, word in enumerate(reading.words) if said is not None and word.start == said.start()]
+    after = reading.words[at[0] + 2] if cut and at and at[0] + 2 < len(reading.words) else None
+    return [] if after is not None and any(m.first <= at[0] + 2 <= m.last for m in reading.mentions) else at
 
 
 WORKS = re.compile(

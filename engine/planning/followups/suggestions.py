@@ -165,7 +165,9 @@ def _of(sheet: Sheet, named: Collection[str], skipped: int) -> dict[str, str]:
     numbers = [c.name for c in columns if c.scale in NUMBERS and not is_group(c) and c.name not in ends]
     numbers = [n for n in numbers if n not in structure.times and n not in structure.doses] or numbers
     fixed = {name for item in structure.repeated for name in item.between}
-    numbers = [n for n in numbers if n not in fixed] or ([] if structure.times else numbers)  # an age runs along no visits
+    numbers = [n for n in numbers if n not in fixed] or (
+        [] if structure.times else numbers
+    )  # an age runs along no visits
     along = {*ends, *structure.times, *structure.doses, *(item.subject for item in structure.repeated)}
     groups = [c for c in columns if _is_few(c) and c.name not in along]
     before, after = next(_pairs(numbers, structure.same_quantity), ("", ""))

@@ -15,6 +15,7 @@ from engine.planning.reading.read import reread
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.sheets import NUMBERS, Data, Made, Sheet
 from engine.text.names import name_pieces
+from engine.text.numbers import as_number
 from engine.text.times import DAYS, UNITS_OF_TIME
 
 _SIZES: dict[str, dict[str, float]] = {
@@ -24,7 +25,10 @@ _SIZES: dict[str, dict[str, float]] = {
     "volume": {"ul": 1e-9, "ml": 1e-6, "cl": 1e-5, "dl": 1e-4, "l": 1e-3, "litre": 1e-3, "liter": 1e-3, "m3": 1.0},
 }  # fmt: skip
 """Kind of quantity -> unit as it is written -> how many of its usual one."""
-_PER = re.compile(r"\s*\bper\s+(?P<unit>[\w²³]+)", re.IGNORECASE)
+_PER = re.compile(
+    r"\s*(?:(?!(?:and|or|by|of|in|for|with|from)\b)[\w-]+\s+)?\bper\s+(?P<many>\d+(?:[.,]\d+)?\s*)?(?P<unit>[^\W\d][\w²³]*)",
+    re.IGNORECASE,
+)
 _DENSE = re.compile(r"\s+densit(?:y|ies)\b", re.IGNORECASE)
 _OVER_TIME = re.compile(
     r"\b(?:grow\w*|growth|chang\w*|r[iou]s\w*|fall\w*|fell|increas\w*|decreas\w*|declin\w*|drop\w*|slopes?|speed|faster|slower|quick\w*|los[est]\w*|gain\w*)\b",
@@ -56,7 +60,10 @@ def with_rates(reading: Reading, data: Data) -> tuple[Reading, Data] | None:
                 return _seen(reading, data, sheet, mention, found, "", dense.end())
             unit = _plain(per["unit"]) if per else ""
             if per and unit and (found := _in_unit(sheet, reading, column, unit)):
-                return _seen(reading, data, sheet, mention, found, unit, per.end())
+                by, factor, own = found
+                many = as_number((per["many"] or "1").strip()) or 1.0
+                told = f"{many:g} {unit}" if many != 1 else unit  # `per 100 m`
+                return _seen(reading, data, sheet, mention, (by, factor * many, own), told, per.end())
     return None
 
 

@@ -58,7 +58,9 @@ def is_group(column: ColumnProfile) -> bool:
     """Say whether a column's values are a few groups: names, yes or no, codes, or few ordered numbers."""
     if column.scale in ("category", "binary", "ordered"):
         return 2 <= column.distinct <= 60
-    apart = column.scale != "number" or max(column.levels.values(), default=0) > 1  # of few rows each has its own number
+    apart = (
+        column.scale != "number" or max(column.levels.values(), default=0) > 1
+    )  # of few rows each has its own number
     return column.scale in ("code", *NUMBERS) and bool(column.levels) and 2 <= column.distinct <= FEW and apart
 
 
