@@ -190,9 +190,11 @@ def _of_subjects(frame: Frame, id_column: str, values: list[str]) -> bool:
     """Say whether rows are subjects rather than features: their name says so, or several columns put them in groups."""
     rest = [c for c in frame.columns if c != id_column and c not in values and frame[c].dtype.kind == "O"]
     grouped = [c for c in rest if 2 <= frame[c].nunique() <= FEW_GROUPS]
-    return len(grouped) > 1 or bool(telling(str(id_column)) & HINTS["subject"])
+    return len(grouped) > 1 or len(rest) > _MOST_WORDS or bool(telling(str(id_column)) & HINTS["subject"])
 
 
+_MOST_WORDS = 2
+"""Features that are no known genes have a name and a description beside it; what has more columns of words is a list of things."""
 FEW_GROUPS = 12
 """A column of groups has so many levels at most."""
 

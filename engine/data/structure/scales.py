@@ -587,7 +587,8 @@ def _whole_by_name(col: Col, count: int) -> Scale | None:
     few = col.size <= FEW and count >= 2 * col.size
     repeated = col.size < count
     years = date_like(column.minimum, column.maximum, whole=True)
-    if not repeated and not years and float(column.minimum or 0) >= NUMBERED and constant_step(col):
+    clock = years or bool(col.named & {"time", "year", "years"})
+    if not repeated and not clock and float(column.minimum or 0) >= NUMBERED and constant_step(col):
         return "code"  # the ear tags 7000 to 7095 are no days
     if unit_of(column.name) or years or col.hint("time", "age"):
         return "ordered" if few and col.size > 2 and repeated and not col.hint("count") else "number"

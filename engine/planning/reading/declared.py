@@ -231,7 +231,9 @@ def _with_amounts(sheet: Sheet, reading: Reading) -> Sheet:
     named = {m.column for m in reading.mentions if not m.level and m.strength >= SURE_NAME and _as_amount(reading, m)}
     kept = {item.subject for item in sheet.structure.repeated}
     rows = EVERY_ROW * (sheet.profile.rows or 0)
-    meant = {c.name for c in sheet.columns if c.name in named - kept and c.distinct < rows and _may_be_amount(c)}
+    able = [c for c in sheet.columns if c.name in named - kept and _may_be_amount(c)]
+    # What differs in every row numbers the rows, unless something is asked to go with it: `predict assets from rank`.
+    meant = {c.name for c in able if c.distinct < rows or reading.parts.get(c.name) == {"cause"}}
     if not meant:
         return sheet
     columns = [c.model_copy(update={"scale": "number", "roles": []}) if c.name in meant else c for c in sheet.columns]

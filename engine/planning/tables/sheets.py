@@ -88,7 +88,8 @@ def is_id(column: ColumnProfile) -> bool:
 def numbers_things(column: ColumnProfile) -> bool:
     """Say whether a column numbers what was observed (`ward` 1 to 6, `plot_no`): whom the rows are about."""
     parts = [part for part in name_parts(column.name) if part not in _NUMBERED and not part.isdigit()]
-    things = {part.removesuffix("s") for part in parts[-1:]} & THINGS  # a plant date is no plant
+    counted = column.scale in ("count", "number")  # `cores` counts them, `core` numbers them
+    things = {part if counted else part.removesuffix("s") for part in parts[-1:]} & THINGS  # a plant date is no plant
     numbered = column.scale == "code" or (column.levels and all(map(_LABELLED.fullmatch, column.levels)))
     return is_id(column) or (bool(numbered) and bool(things))
 
