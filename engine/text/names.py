@@ -73,5 +73,5 @@ _SINCE = frozenset("after since post from to until in on at of per and".split())
 
 
 def is_lowest(parts: Sequence[str]) -> bool:
-    """Say whether the `min` that a name begins with is the lowest of something and no minute: `Min.Price`, not `min_after_dose`."""
+    """Say whether a name begins with the lowest of something and no minute: `Min.Price`, not `min_after_dose`."""
     return len(parts) > 1 and parts[0] == "min" and parts[1] not in _SINCE and not parts[1].isdigit()

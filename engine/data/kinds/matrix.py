@@ -194,7 +194,7 @@ def _of_subjects(frame: Frame, id_column: str, values: list[str]) -> bool:
 
 
 _MOST_WORDS = 2
-"""Features that are no known genes have a name and a description beside it; what has more columns of words is a list of things."""
+"""Features that are no known genes have a name and a description; what has more columns of words lists things."""
 FEW_GROUPS = 12
 """A column of groups has so many levels at most."""
 

@@ -396,7 +396,7 @@ def _clock_score(col: Col, times: list[str]) -> float:
         return 0.6 if col.size > FEW or col.size > 0.4 * len(col.codes) else 0.4
     if col.hint("month", "occasion_first", "occasion_last") or at_an_occasion(col.name):
         return 0.0  # what was counted in August is no time, nor a length in mm at 5 dpf
-    plain = not unit_of(col.name) and not {*tokens(col.name)} & _VITAL and column.maximum > _LONGEST_SHARE
+    plain = not unit_of(col.name) and not {*tokens(col.name)} & _VITAL and (column.maximum or 0) > _LONGEST_SHARE
     return 0.25 if spread and col.size > FEW and plain and column.scale == "number" else 0.0
 
 

@@ -457,19 +457,14 @@ _FEWEST_SETS = 2
 @_named
 def doubles(bound: Bound, reading: Reading) -> bool:
     """What grows at least doubles, as a culture does and a boy does not; several columns of cultures are not looked at."""
-    import pandas as pd
-
     names = bound.of_role("measure", "y", "response")
     frame = rows_left(bound) if len(names) == 1 else None
-    column = bound.sheet.column(names[0]) if frame is not None and bound.sheet else None
-    if frame is None or column is None or not is_number(column) or names[0] not in frame:
+    if frame is None or names[0] not in frame or frame[names[0]].dtype.kind not in "iuf":
         return True
-    found, values = repetition(bound), pd.to_numeric(frame[names[0]], errors="coerce")
-    each = (
-        values.where(values > 0).groupby(frame[found.subject])
-        if found
-        else values.where(values > 0).groupby(0 * values.index)
-    )
+    found, values = repetition(bound), frame[names[0]].where(frame[names[0]] > 0)
+    if found is None or found.subject not in frame:
+        return bool(values.max() >= _DOUBLED * values.min())
+    each = values.groupby(frame[found.subject])
     return bool((each.max() / each.min()).median() >= _DOUBLED)
 
 

@@ -47,7 +47,8 @@ _DIFFERENCE = re.compile(
     r"\b(?:difference|means?|averages?|medians?)\b(?=\s+(?:between|of|in|for|by|per)\b)", re.IGNORECASE
 )
 _CUT = re.compile(
-    r"\b(?:\w+)\s+(?=(?:under|below|over|above|less than|more than|at least|at most|up to)\s+\d)", re.IGNORECASE
+    r"\b\w+\s+(?=(?:under|below|over|above|less than|more than|at least|at most)\s+\d[\d.,]*(?!\s*(?:\d|%|hours?|days?|weeks?|months?|years?|h\b|d\b|min)))",
+    re.IGNORECASE,
 )
 
 

@@ -214,7 +214,7 @@ def _rank(column: ColumnProfile, sheet: Sheet, named: Collection[str]) -> tuple[
     if not _is_few(column):
         return column.name not in named, _numbers_rows(column, sheet) or fixed, aside, 0.0
     # Yes and no have a `no`, which is no control: what was given goes before what somebody has.
-    control = likely_control(list(column.levels)) is not None and column.scale != "binary" or was_given(column)
+    control = (likely_control(list(column.levels)) is not None and column.scale != "binary") or was_given(column)
     return (
         column.name not in named,
         aside,

@@ -347,7 +347,10 @@ def groups_meant(words: Sequence[Token], sheet: Sheet) -> list[ColumnMention]:
     here = [
         at
         for at, word in enumerate(words)
-        if at and word.text in _GROUPS and words[at - 1].text in _EACH and [w.text for w in words[at + 1 : at + 2]] != ["of"]
+        if at
+        and word.text in _GROUPS
+        and words[at - 1].text in _EACH
+        and [w.text for w in words[at + 1 : at + 2]] != ["of"]
     ]
     able = [c for c in sheet.columns if here and is_group(c)]
     names = [c.name for c in able if _has_control([*c.levels])] or [

@@ -211,6 +211,15 @@ _OF_TWO = re.compile(
 )
 
 
+def _one_with_another(coded: Coded, text: str) -> dict[str, set[Part]]:
+    """Return the two columns of which it is asked whether one goes with the other alike everywhere."""
+    found: dict[str, set[Part]] = {}
+    for match in _OF_TWO.finditer(text):
+        found |= {mention.column: {"outcome"} for mention in coded.inside(match["y"])}
+        found |= {mention.column: {"cause"} for mention in coded.inside(match["x"])}
+    return found
+
+
 def parts_of(coded: Coded) -> dict[str, set[Part]]:
     """Return column -> what the sentence makes of it."""
     found: dict[str, set[Part]] = {}
@@ -226,9 +235,7 @@ def parts_of(coded: Coded) -> dict[str, set[Part]]:
     for match in _UNITS.finditer(text):
         for mention in coded.inside(match["s"] or match["t"]):
             found[mention.column] = {"subject"}  # `20 bees per colony. Colony is the replicate`
-    for match in _OF_TWO.finditer(text):
-        for key, part in (("y", "outcome"), ("x", "cause")):  # what differs is how one goes with the other
-            found |= {mention.column: {part} for mention in coded.inside(match[key])}
+    found |= _one_with_another(coded, text)
     measured = [column for column, parts in found.items() if "outcome" in parts and not parts & {"over", "cause"}]
     for parts in found.values():
         if measured and "over" in parts:

@@ -32,7 +32,7 @@ def check_assumptions(samples, value, paired_differences=None):
         result = stats.levene(*samples.values(), center="median")
         spreads = [float(np.std(x, ddof=1)) for x in samples.values() if len(x) > 1 and np.ptp(x) > 0]
         ratio = max(spreads) / min(spreads) if len(spreads) > 1 else 1.0
-        # Of few values the test sees little: a standard deviation of more than three times another is unequal without it.
+        # Of few values the test sees little: an SD of more than three times another is unequal without it.
         equal = not (result.pvalue < 0.05 or ratio > 3.0)
         rows.append(
             {"check": "equal spread (Brown-Forsythe)", "group": "all", "n": sum(len(x) for x in samples.values()),

@@ -68,7 +68,8 @@ def coefficients_in_their_intervals(step: StepOutputs) -> Iterator[Issue]:
 
 DEPENDS = (
     r"effects?\s+of\b[^.?!]{0,80}\bdepends? on|"
-    r"(?:relation\w*|association|correlation|link|slope)s? (?:of|between|for)\b[^.?!]{0,80}\b(?:differ\w*|depends?|var(?:y|ies)|changes?)\b|"
+    r"(?:relation\w*|association|correlation|link|slope)s? (?:of|between|for)\b[^.?!]{0,80}"
+    r"\b(?:differ\w*|depends?|var(?:y|ies)|changes?)\b|"
     r"(?:difference|effect|gap|benefit|advantage)s?\b[^.?!]{0,80}?\b(?:the same|similar|alike|equal|larger|bigger|"
     r"smaller|stronger|weaker|other|different|just as \w+)\s+(?:in|for|between|across|among|at|than in)\b"
 )
@@ -392,7 +393,7 @@ def slopes_apart(design, y, effects, predictors):
 
 
 def products_apart(design, effects, predictors):
-    """Return the first number and the first factor among the predictors, and the columns that let the slope differ by level."""
+    """Return the first number and factor among the predictors, and the columns that let the slope differ by level."""
     number = next((name for name in predictors if effects[name] == [name] and design[name].nunique() > 4), "")
     factor = next((name for name in predictors if effects[name] != [name] and len(effects[name]) < 12), "")
     terms = effects[factor] if number and factor else []

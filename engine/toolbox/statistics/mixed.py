@@ -172,7 +172,7 @@ def wald_tests(beta, covariance, df, terms, effects, partial):
 
 
 def lines_apart(y, design, groups, slope, effects, fixed):
-    """Return a warning where the slope of the first number differs between the levels of the first factor, as of a linear model.
+    """Return a warning where the slope of the first number differs between the levels of the first factor.
 
     Rows of a subject stay together in the wider model, with the same random effects.
     """

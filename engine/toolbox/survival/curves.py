@@ -417,7 +417,9 @@ def told_sides(groups, treated, control, column):
         ),
         "treated": param(
             "Of two groups the one whose hazard is told against the other; empty for the one that is no control",
-            kind="level", of="group", role="interest",
+            kind="level",
+            of="group",
+            role="interest",
         ),
         "control": param("The group it is told against", kind="level", of="group", role="reference", otherwise="first"),
         "landmark": LANDMARK,
