@@ -23,7 +23,7 @@ from pages.asking.thread import (
     draw_taken_over,
     draw_turns,
 )
-from pages.asking.understood import draw_alternatives, draw_understood, must_choose
+from pages.asking.understood import draw_alternatives, draw_understood, must_choose, titles_of
 from pages.ideas.form import draw_offer
 from pages.parts.engine import attempt, run_page, show_message
 from pages.parts.escape import plain
@@ -273,6 +273,8 @@ def _conversation(engine: Engine, run_id: str) -> None:
         draw_suggestions(
             engine, lambda question: _ask(engine, question, data), key=run_id, run_id=run_id, title="Next you could ask"
         )
+    elif view.plan is not None and view.record.status == "failed" and not working:
+        _ask_otherwise(engine, view)
     message = _question_field("Ask on: other rows, a setting, what comes next, a picture, or why something is missing")
     if message:
         _take(engine, message)
@@ -370,6 +372,28 @@ def _again(engine: Engine, record: RunRecord) -> tuple[Callable[[WayOn, list[str
         _ask(engine, record.question, record.data, alone=record.alone, analysis=setup.analysis, chosen=chosen)
 
     return ask_again, ask_by_hand
+
+
+def _ask_otherwise(engine: Engine, view: RunView) -> None:
+    """Offer what else a question that failed could mean, and what these files can be asked instead."""
+    assert view.plan is not None
+    record = view.record
+    again, _ = _again(engine, record)
+    others = view.plan.alternatives[:3]
+    if others:
+        st.markdown("**Ask it as**")
+        with st.container(horizontal=True, gap="small", key=f"otherwise_{record.run_id}"):
+            for other in others:
+                label = plain(other.says or titles_of(engine).get(other.id, other.id))
+                if st.button(label, key=f"otherwise_{record.run_id}_{other.id}", icon=":material/alt_route:"):
+                    again(WayOn(says=label, analysis=other.id), [])
+    draw_suggestions(
+        engine,
+        lambda question: _ask(engine, question, record.data),
+        key=f"instead_{record.run_id}",
+        data=record.data,
+        title="Or ask one of these",
+    )
 
 
 def _answer(engine: Engine, view: RunView) -> None:

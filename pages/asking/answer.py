@@ -116,8 +116,8 @@ def _told_rows(table: Any) -> pd.DataFrame:
 
 
 def _extent(table: Any) -> str:
-    first = f"; the first {len(table.rows):,} above are told of" if len(table.rows) < table.total else ""
-    marked = ", the marked one by the sentence" if table.marked else ""
+    first = f"; those that show the answer, {len(table.rows):,}, stand first" if len(table.rows) < table.total else ""
+    marked = ", the marked one is the sentence's" if table.marked else ""
     return f"All columns of {table.name}, {table.total:,} rows{first}{marked}"
 
 

@@ -140,7 +140,9 @@ def _points(engine: Engine, chart: Chart, *, caption: str, key: str) -> None:
     )
     more = f" {chart.left_out:,} points in the midst are left out." if chart.left_out else ""
     # The picture may show more than its points, which the caption was written for.
-    here = f"Here {chart.y} against {chart.x}: point at a mark for its numbers, click it for its row."
+    here = (
+        f"Here {_on_axis(chart.y)} against {_on_axis(chart.x)}: point at a mark for its numbers, click it for its row."
+    )
     st.caption(plain(f"{caption} {here}{more}"))
     picked = event["selection"].get("point") or []
     rows = [int(one["row"]) for one in picked if isinstance(one, dict) and "row" in one]
@@ -218,7 +220,7 @@ def _spec(chart: Chart) -> dict[str, Any]:
         log = chart.log in (field, "both")
         scale: dict[str, Any] = {"type": "log"} if log else {"zero": False}
         scale["padding"] = 12  # pixels, so that no mark is cut by the edge
-        return {"field": field, "type": "quantitative", "title": _said(name), "scale": scale}
+        return {"field": field, "type": "quantitative", "title": _on_axis(name), "scale": scale}
 
     hints = []
     for place, name in enumerate(_hinted(chart)):
@@ -246,6 +248,12 @@ def _spec(chart: Chart) -> dict[str, Any]:
         ],
         "encoding": encoding,
     }
+
+
+def _on_axis(name: str) -> str:
+    """Return what stands at an axis: `-log10 p adj` for a column of our own that holds it."""
+    said = _said(name)
+    return f"-log10 {said[12:].replace('_', ' ')}" if said.startswith("minus_log10_") else said
 
 
 def _said(name: str) -> str:

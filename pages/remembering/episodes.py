@@ -86,7 +86,7 @@ def _card(engine: Engine, episode: Any, item: Any = None) -> None:
             st.badge("Done" if episode.success else "Failed", color="green" if episode.success else "red")
         asked = [f"asked by {episode.user}"] if episode.user not in ("", engine.settings.user) else []
         tools = ", ".join(episode.tools[:8]) or "no tools"
-        st.caption(plain(" · ".join([episode.at[:10], *asked, f"quality {episode.quality:.2f}", tools])))
+        st.caption(plain(" · ".join([episode.at[:10], *asked, tools])))
         if item is not None:
             _why(item)
         if episode.result_summary:

@@ -218,6 +218,8 @@ def condition(rows: Sequence[Restriction], data: Data) -> str:
         if item.whole:
             some = "> 0" if item.op == "in" else "== 0"
             text = f"count_of({name} in [{', '.join(values)}], `{item.whole}`) {some}"
+        elif item.op == "between" and values[0] == values[1]:
+            text = f"{name} in [{values[0]}]"
         elif item.op == "between":
             text = f"{name} >= {values[0]} and {name} <= {values[1]}"
         elif item.op == "not between":

@@ -43,6 +43,8 @@ _LIE_APART = re.compile(
     re.IGNORECASE,
 )
 """`do the fish separate by pond`: they are asked to lie apart, nobody is to take them apart."""
+_WHETHER = re.compile(r"\b(?:whether|if|do|does|did|how well)\s+[^,;.?!]{0,60}$", re.IGNORECASE)
+"""`see whether the positions separate there`"""
 _AFTER = re.compile(
     r"^\s*(?:groups?|levels?)?[\s,(]*(?:separate?\w*|individually|apart|on their own)\b(?!\s+(?:for|in|by|within|among|per|of|each|every)\b)",
     re.IGNORECASE,
@@ -79,6 +81,7 @@ def each_level(reading: Reading, data: Data) -> Each | None:
         if (
             not told
             or (told.re is _BEFORE and _LIE_APART.search(before))
+            or (told.re is _AFTER and "separate" in told[0].split() and _WHETHER.search(before))
             or column is None
             or not is_group(column)
             or not 2 <= len(column.levels) <= MOST

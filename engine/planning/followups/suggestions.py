@@ -251,6 +251,7 @@ def _nameable(sheet: Sheet) -> list[ColumnProfile]:
         for c in sheet.columns
         if not is_id(c)
         and c.corrected != "ignore"
+        and c.distinct > 1
         and c.missing <= 0.2 * rows
         and len(c.name) <= LONGEST
         and re.fullmatch(r"[^\W\d][\w .%()/-]*", c.name)

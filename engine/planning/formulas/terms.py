@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from engine.planning.naming.mention import SURE, ColumnMention
@@ -97,9 +97,25 @@ def pieces(reading: Reading, data: Data) -> list[FormulaPiece]:
                 at = match.end() if (match := tail.match(text, at)) and match.end() not in spans else at
         if piece.kind != "skip":
             found.append(piece._replace(end=at))
+        if piece.kind == "column" and len(found) > 2 and _is_range(found[-3:], text, data):
+            found[-2] = found[-2]._replace(kind="through")
         if piece.kind == "per":
             at = _PER_UNIT.match(text, at).end()  # type: ignore[union-attr]
     return found
+
+
+_LAST_NUMBER = re.compile(r"(.*?)(\d+)")
+
+
+def _is_range(last: Sequence[FormulaPiece], text: str, data: Data) -> bool:
+    """Say whether the last three pieces are a range of numbered columns with others between: `N1-N5` subtracts nothing."""
+    one, sign, other = last
+    ends = [_LAST_NUMBER.fullmatch(piece.text) for piece in (one, other) if piece.kind == "column"]
+    close = sign.kind == "minus" and text[one.start : other.end].replace(" ", "") == text[one.start : other.end]
+    if not close or len(ends) < 2 or ends[0] is None or ends[1] is None or ends[0][1] != ends[1][1]:
+        return False
+    low, high = int(ends[0][2]), int(ends[1][2])
+    return high > low + 1 and all(data.column(f"{ends[0][1]}{n}") is not None for n in range(low + 1, high))
 
 
 def _spans(reading: Reading, data: Data) -> dict[int, tuple[ColumnMention, int]]:

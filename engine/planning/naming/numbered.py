@@ -13,6 +13,7 @@ from engine.planning.naming.mention import AT, LIKELY, PERSONS, SURE, ColumnMent
 from engine.planning.naming.numbers import CUT_AFTER
 from engine.text.names import name_parts
 from engine.text.numbers import CARDINALS, as_number
+from engine.text.stopwords import STOP
 from engine.text.times import DAYS, time_unit
 from engine.text.tokens import Token
 
@@ -27,7 +28,7 @@ def numbered_mentions(
     by_name = {column.name: column for column in columns}
     heads = {m.first for m in named if not m.level and m.strength >= SURE}
     ends = [*_ends(words, by_name, named, text), *_starts(words, columns, text), *_lettered(words, columns, text)]
-    found = [*_before(words, by_name, named, text), *_runs(words, columns, heads), *_measured(words, columns)]
+    found = [*_before(words, by_name, named, text), *_runs(words, columns, heads, text), *_measured(words, columns)]
     found = [m for m in found if not any(e.first <= m.first <= e.last for e in ends)]
     found += [*ends, *_at_a_time(words, columns), *_in_a_year(words, columns, text), *_at_a_step(words, columns, text)]
     for start, able in _beside(words, columns, named).items():
@@ -407,7 +408,16 @@ def _is_first(token: Token) -> bool:
     return (token.text, token.end - token.start) in {("1", len("first")), ("2", len("second"))}
 
 
-def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[int]) -> list[ColumnMention]:
+def _counts_things(words: Sequence[Token], run: Sequence[int], text: str) -> bool:
+    """Say whether numbers in letters count what follows them: the `two or three axes` are no blocks 2 and 3."""
+    after = words[run[-1] + 1] if run[-1] + 1 < len(words) else None
+    spelled = all(text[words[at].start : words[at].end].isalpha() for at in run)
+    return spelled and after is not None and after.text.isalpha() and after.text not in STOP
+
+
+def _runs(
+    words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[int], text: str
+) -> list[ColumnMention]:
     """Return numbers in a row (`95, 96 and 97`, `1 vs 2`) that are levels of one column and of no other.
 
     A number before the name of a column is no part of a row: `(d21), 4 diets`.
@@ -419,7 +429,7 @@ def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[i
         if token is not None and token.number is not None and at + 1 not in heads and not _is_first(token):
             run.append(at)
         elif run and (token is None or token.text not in ("and", "or", "vs", "versus", "to", "against")):
-            if len(run) > 1 and run[-1] - run[0] <= 2 * len(run):
+            if len(run) > 1 and run[-1] - run[0] <= 2 * len(run) and not _counts_things(words, run, text):
                 values = [words[n].number for n in run]
                 able = [
                     c for c in columns if c.levels and all(any(as_number(v) == x for v in c.levels) for x in values)

@@ -55,7 +55,34 @@ def compared(coded: Coded, columns: Mapping[str, ColumnProfile]) -> list[Restric
         counts = column is not None and is_id(column) and coded.words[item.first].number is not None
         if column is not None and _cuts(item, column) and not (again or counts or _of_a_time(item, column, coded)):
             kept.append(item)
+    cut = {(item.column, value) for item in kept for value in item.values}
+    kept += [r for r in _at_a_value(coded, columns) if not any((r.column, v) in cut for v in r.values)]
     return [item for item in kept if not any(_is_of(item, other, coded) for other in kept)]
+
+
+_ASKS_MODEL = re.compile(
+    r"\b(?:expect|predict|surviv|alive|hazard|chance|probab|risk|thresh|cut|sensitiv|specific|power|margin|would|change of|increase of|limit)",
+    re.IGNORECASE,
+)
+"""Where a value is one that something is expected at, read off a curve or judged by, and keeps no rows."""
+
+
+def _at_a_value(coded: Coded, columns: Mapping[str, ColumnProfile]) -> Iterator[Restriction]:
+    """Yield rows of one value of a number of many: `at age 8 only` of ages in decimals; what has few values has levels."""
+    if _ASKS_MODEL.search(coded.question):
+        return
+    alone = r"(?![\d.,]*\s*(?:%|to\b|-|–|or\b|and\s+-?\d|,\s*-?\d|\+|×|x\s*\d))"
+    form = rf"\b(?:at|only|when|where|for|with|of)\s+(?:the\s+)?(?P<c><c\d+>)\s*(?:==?|is|was|of|equals)?\s*{_NUMBER}{alone}"
+    for match in re.finditer(form, coded.text, re.IGNORECASE):
+        item = _made(coded, match, "between", match["n"], match["n"])
+        column = columns.get(item.column)
+        if column is not None and not column.levels and _cuts(item, column):
+            yield item
+    ages = _ages(columns)
+    years = rf"\bat\s+(?:the\s+age\s+of\s+)?{_NUMBER}\s*(?:years?|yrs?)(?:\s+(?:old|of age))?\b{alone}"
+    for match in re.finditer(years, coded.question, re.IGNORECASE) if len(ages) == 1 else ():
+        if (age := columns.get(ages[0])) is not None and not age.levels:
+            yield from _of_words(coded, ages[0], "between", match, match["n"], match["n"])
 
 
 def _of_a_time(item: Restriction, column: ColumnProfile, coded: Coded) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.domain.results import Issue
-from engine.domain.toolspec import Citation, NextStep, Repair
+from engine.domain.toolspec import Citation, NextStep, Points, Repair
 from engine.toolbox.bulk_rna.common import de_columns, format_p, name_some
 from engine.toolbox.checks import StepOutputs, check
 from engine.toolbox.genes import gene_symbols
@@ -167,6 +167,11 @@ def gene_keys(genes, library, what):
     holds={"background_list": "genes"},
     each_file=("genes", "gene_sets"),
     outputs={"enrichment": "enrichment_table: one row a set, best first", "enrichment_plot": "figure: the best sets"},
+    points={
+        "enrichment_plot": Points(
+            table="enrichment", x="fold_enrichment", y="overlap", label="term_name", picture_first=True
+        )
+    },
     params={
         "min_size": param("Smallest set tested, within the background", unit="genes", minimum=1),
         "max_size": param("Largest set tested, within the background", unit="genes", minimum=1),
