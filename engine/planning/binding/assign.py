@@ -320,7 +320,14 @@ class Assignment:
         ends = param.role in ("time", "event") and any(p.role == "event" for p in self.params)
         if (ends or param.role in _EXPLAINED) and reading.parts.get(name) == {"adjust"}:
             return True  # what is only held constant is neither compared nor explained, and no follow-up
-        return self._is_compared_by(param, name) or self._of_one_level(param, name) or self._is_whom(param, name)
+        alone = self._is_compared_by(param, name) or self._of_one_level(param, name) or self._goes_along(param, name)
+        return alone or self._is_whom(param, name)
+
+    def _goes_along(self, param: ParamSpec, name: str) -> bool:
+        """Say whether a measurement is one that another goes with, and no second occasion of it."""
+        column = self.sheet.column(name)
+        cause = self.reading.parts.get(name) == {"cause"} and column is not None and is_number(column)
+        return param.role == "wide" and cause
 
     def _of_one_level(self, param: ParamSpec, name: str) -> bool:
         """Say whether all rows surely have one level of a column: `only with bean extract` leaves nothing to compare it with."""

@@ -415,9 +415,7 @@ def _counts_things(words: Sequence[Token], run: Sequence[int], text: str) -> boo
     return spelled and after is not None and after.text.isalpha() and after.text not in STOP
 
 
-def _runs(
-    words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[int], text: str
-) -> list[ColumnMention]:
+def _runs(words: Sequence[Token], columns: Sequence[ColumnProfile], heads: set[int], text: str) -> list[ColumnMention]:
     """Return numbers in a row (`95, 96 and 97`, `1 vs 2`) that are levels of one column and of no other.
 
     A number before the name of a column is no part of a row: `(d21), 4 diets`.

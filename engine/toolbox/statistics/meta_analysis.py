@@ -185,7 +185,8 @@ def sides_of_arms(arms):
     optional_outputs=("egger", "moderator", "residual", "bubble_plot"),
     params={
         "effect": param(
-            "Effect of each study; empty to recognise it", kind="column", of="table", role="y",
+            "Effect of each study, where events and totals (or means and SDs) of two groups do not give it",
+            kind="column", of="table", role="y",
             called=r"(log ?|ln ?|l)?(or|rr|hr|irr|rd|md|smd|es|te)( .*)?|yi|effect( size| estimate)?|estimate|beta|"
             r"hedges g|(log |ln )?(odds|risk|hazard|rate|response) ratio( .*)?|cohens? d|mean difference",
         ),
