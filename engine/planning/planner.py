@@ -79,7 +79,15 @@ from engine.planning.making.joined import (
 from engine.planning.making.levels_left import without_levels_out
 from engine.planning.making.plates import plate_of, unfolded
 from engine.planning.making.said_same import with_same_said
-from engine.planning.making.tallies import counted_singly, explaining, takes_for_measured, tally_of
+from engine.planning.making.tallies import (
+    counted_singly,
+    each_of_the_listed,
+    explaining,
+    takes_for_measured,
+    takes_tally,
+    tallied,
+    tally_of,
+)
 from engine.planning.naming.german import in_english
 from engine.planning.naming.rewording import Reworded
 from engine.planning.reading.declared import (
@@ -389,8 +397,12 @@ class Planner:
 
     def _each_counted(self, plan_it: Callable[..., PlanProposal], data: Data, question: str) -> PlanProposal:
         """Return the plan on one file; where it takes counts out of totals for measurements, that on each of the counted."""
+        reading = self._catalogue.read(question, data)
         plan = plan_it()
-        found = tally_of(self._catalogue.read(question, data), data)
+        if (listed := tallied(reading, data)) is not None and not takes_tally(plan.plan, listed.part, self._catalogue):
+            with contextlib.suppress(PlanError):
+                return plan_it(both=functools.partial(each_of_the_listed, self._catalogue, listed))
+        found = tally_of(reading, data)
         if found is None or not takes_for_measured(plan.plan, found, {t.name: t for t in self._catalogue.registry}):
             return plan
         with contextlib.suppress(PlanError):

@@ -225,3 +225,46 @@ def test_nothing_that_was_done_is_suggested(planner, files):
 
 def test_what_never_changes_is_not_suggested_over_time(planner, files):
     assert not [q for q in planner.suggest(profile_files([files["visits"]])) if "bmi" in q and "month" in q]
+
+
+# ==== a list of combinations with how often each came ====
+
+
+@pytest.fixture(scope="module")
+def miners(tmp_path_factory):
+    path = tmp_path_factory.mktemp("listed") / "miners.csv"
+    rows = [(age, wheeze, breath, int(DRAW.integers(1, 60))) for age in ("20-29", "30-39", "40-49") for wheeze in ("W", "none") for breath in ("short", "normal")]  # fmt: skip
+    pd.DataFrame(rows, columns=["Age", "Wheeze", "Breath", "Freq"]).to_csv(path, index=False)
+    return path
+
+
+def test_a_step_that_takes_counts_takes_those_of_the_list(planner, miners):
+    made, _ = steps(planner, "Is Breath linked to Wheeze?", miners)
+    assert made["contingency"]["count"] == "Freq"
+    assert "one_row_each" not in made
+
+
+def test_every_other_step_gets_a_row_for_each_that_was_counted(planner, miners):
+    made, _ = steps(planner, "does the share of short breath rise from the youngest to the oldest Age?", miners)
+    assert (made["one_row_each"]["part"], made["one_row_each"]["total"]) == ("Freq", "Freq")
+    assert made["trend_test"]["value"] == "Breath"
+
+
+def test_a_count_that_is_asked_about_stays_a_number(planner, miners):
+    made, _ = steps(planner, "is Freq higher with Wheeze none than W", miners)
+    assert "one_row_each" not in made
+
+
+def test_nobody_asks_who_grew_older(planner, tmp_path):
+    path = tmp_path / "arms.csv"
+    pd.DataFrame({"arm": ["new", "old"] * 30, "age": DRAW.integers(20, 70, 60), "outcome": DRAW.choice(["none", "some", "marked"], 60)}).to_csv(path, index=False)  # fmt: skip
+    made, _ = steps(planner, "Did patients do better on new than on old?", path)
+    assert not any(params.get("value") == "age" for params in made.values())
+
+
+def test_to_tell_species_apart_is_one_question(planner, tmp_path):
+    path = tmp_path / "scats.csv"
+    frame = pd.DataFrame({"Species": DRAW.choice(["bobcat", "coyote", "fox"], N), "Diameter": DRAW.normal(20, 3, N).round(1), "Mass": DRAW.normal(9, 2, N).round(1)})  # fmt: skip
+    frame.to_csv(path, index=False)
+    made, _ = steps(planner, "Could I tell bobcat, coyote and fox apart from Diameter and Mass, and how often would I be wrong?", path)  # fmt: skip
+    assert made["classify"]["outcome"] == "Species"

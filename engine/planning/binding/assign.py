@@ -447,8 +447,12 @@ class Assignment:
         explained = {name for name, parts in self.reading.parts.items() if parts == {"outcome"} and name in self.free}
         if param.role in _MODELLED and explained - used:
             return ""  # what is to be explained is named, and nothing else takes its place
+        compares = param.role in _MODELLED and any(p.role == "group" for p in self.params)
+        aside = {
+            c.name for c in self.sheet.columns if compares and "age" in name_parts(c.name)
+        }  # who does better is not older
         ends = self.sheet.structure.survival.values() if param.role in _COMPARES else ()
-        able = [c for c in self.sheet.columns if fits(c, self.sheet) >= 0.65 and c.name not in (*used, *ends)
+        able = [c for c in self.sheet.columns if fits(c, self.sheet) >= 0.65 and c.name not in (*used, *ends, *aside)
                 and not self._ruled_out(param, c.name) and self.reading.parts.get(c.name) != {"adjust"} and c.name not in self.alone]  # fmt: skip
         if param.called:  # what is conventionally called alike is not what merely fits
             able = [column for column in able if called(param, column.name)]

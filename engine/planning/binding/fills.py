@@ -18,7 +18,7 @@ from engine.planning.naming.lexicon import UNITS
 from engine.planning.naming.mention import LIKELY, ColumnMention
 from engine.planning.reading.reading import Reading, Restriction
 from engine.planning.tables.as_tools import conversion
-from engine.planning.tables.sheets import is_group, is_number
+from engine.planning.tables.sheets import is_group, is_number, listed_counts
 from engine.text.codes import meanings
 from engine.text.names import name_parts
 from engine.text.times import time_unit
@@ -35,6 +35,7 @@ def fill(bound: Bound, reading: Reading) -> None:
     references_said(bound, reading)
     _effort(bound, reading)
     _no_event(bound, reading)
+    _tally(bound, reading)
     _adjusted(bound, reading)
     _values_told(bound, reading)
     _random_slope(bound, reading)
@@ -390,6 +391,17 @@ def _no_event(bound: Bound, reading: Reading) -> None:
     for name in bound.of_role("event"):
         free = [level for level, said in told.get(name, {}).items() if _NO_EVENT.search(said)]
         bound.params |= {param.name: free[0]} if len(free) == 1 else {}
+
+
+def _tally(bound: Bound, reading: Reading) -> None:
+    """Let a step count each row of a list of combinations as often as its own column says."""
+    param = next((p for p in bound.spec.params if p.role == "tally" and not bound.params.get(p.name)), None)
+    if param is None or bound.sheet is None or bound.sheet.made:
+        return
+    name = listed_counts(bound.sheet)
+    if name and name not in bound.columns() and name not in reading.named():
+        bound.params[param.name] = name
+        bound.reasons.append(f"Each row counts as often as {name!r} says.")
 
 
 def _adjusted(bound: Bound, reading: Reading) -> None:

@@ -62,7 +62,8 @@ def _unsaid(reading: Reading) -> list[int]:
 
 
 WORKS = re.compile(
-    r"\b(?:do|does|did)\b[^.?!;]{0,40}?\b(?:works?|helps?|do (?:anything|something)|make (?:a|any) difference|have (?:an|any) effect)(?=\s*(?:[.?!;]|$|(?:or|in|for)\b))",
+    r"\b(?:do|does|did)\b[^.?!;]{0,40}?\b(?:works?|helps?|do (?:anything|something)|make (?:a|any) difference|have (?:an|any) effect)(?=\s*(?:[.?!;]|$|(?:or|in|for)\b))"
+    r"|\b(?:do|does|did)\b[^.?!;]{0,40}?\b(?:better|worse)\b(?=\s*(?:[.?!;]|$|(?:on|with|under|in|than|after)\b))",
     re.IGNORECASE,
 )
 """Asks of an effect without saying on what."""

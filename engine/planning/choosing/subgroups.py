@@ -45,6 +45,8 @@ _LIE_APART = re.compile(
 """`do the fish separate by pond`: they are asked to lie apart, nobody is to take them apart."""
 _WHETHER = re.compile(r"\b(?:whether|if|do|does|did|how well)\s+[^,;.?!]{0,60}$", re.IGNORECASE)
 """`see whether the positions separate there`"""
+_TELL = re.compile(r"\b(?:tell|tells|telling|told|know|distinguish)\s+[^.?!;]{0,80}$", re.IGNORECASE)
+"""`tell bobcat and coyote apart`"""
 _AFTER = re.compile(
     r"^\s*(?:groups?|levels?)?[\s,(]*(?:separate?\w*|individually|apart|on their own)\b(?!\s+(?:for|in|by|within|among|per|of|each|every)\b)",
     re.IGNORECASE,
@@ -82,6 +84,7 @@ def each_level(reading: Reading, data: Data) -> Each | None:
             not told
             or (told.re is _BEFORE and _LIE_APART.search(before))
             or (told.re is _AFTER and "separate" in told[0].split() and _WHETHER.search(before))
+            or (told.re is _AFTER and "apart" in told[0].split() and _TELL.search(before))
             or column is None
             or not is_group(column)
             or not 2 <= len(column.levels) <= MOST

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.data.catalogue import KINDS
 from engine.data.structure.rows import look
@@ -22,7 +22,7 @@ from engine.planning.making.assemble import Making
 from engine.planning.making.joined import seen_made
 from engine.planning.reading.reading import Reading
 from engine.planning.tables.as_tools import each_counted
-from engine.planning.tables.sheets import Data, Sheet, is_id
+from engine.planning.tables.sheets import Data, Sheet, is_id, listed_counts
 
 MOST = 200_000
 """More are not given a row each."""
@@ -77,6 +77,22 @@ def _told(reading: Reading, sheet: Sheet) -> list[tuple[str, str]]:
     return found
 
 
+def tallied(reading: Reading, data: Data) -> Tally | None:
+    """Return the column that says how often each combination of the others came, None where there is none or it is asked about."""
+    if len(data.sheets) != 1 or (sheet := data.sheets[0]).made or not KINDS[sheet.profile.types[0].type].records:
+        return None
+    name = listed_counts(sheet)
+    if not name or name in reading.named() or not 0 < sheet.frame()[name].sum() <= MOST:
+        return None
+    return Tally(sheet, name, name)
+
+
+def takes_tally(plan: TaskDag, name: str, catalogue: Catalogue) -> bool:
+    """Say whether a step of a plan takes the column for how often each row counts."""
+    tallies = {(t.name, p.name) for t in catalogue.registry for p in t.params if p.role == "tally"}
+    return any(node.params.get(param) == name for node in plan.nodes for tool, param in tallies if tool == node.tool)
+
+
 def takes_for_measured(plan: TaskDag, found: Tally, tools: dict[str, ToolSpec]) -> bool:
     """Say whether a plan models the count or its total by itself, not as a part of it."""
     for node in plan.nodes:
@@ -93,17 +109,8 @@ def takes_for_measured(plan: TaskDag, found: Tally, tools: dict[str, ToolSpec]) 
 
 def counted_singly(catalogue: Catalogue, found: Tally, made: Making) -> tuple[Reading, Data]:
     """Plan the step that gives each of the counted a row; returns the question as read on the table that this makes, and that."""
-    spec = next(tool for tool in catalogue.registry if any(p.role == "each_part" for p in tool.params))
-    names = {p.role: p.name for p in spec.params}
-    free = next(p.name for p in spec.params if not p.role)
     why = f"{found.part} counts a part of {found.total}: each of the counted is a yes or a no, and those of one row belong together."
-    node = made.builder.add(
-        spec,
-        {names["each_part"]: found.part, names["each_total"]: found.total, free: ROW},
-        inputs={spec.inputs[0].name: made.builder.use(found.sheet, DataType.TABLE)},
-        reasons=[why],
-    )
-    frame = each_counted(found.sheet.frame(), found.part, found.total, ROW)
+    frame, node, output = _rows_planned(catalogue, found, made, why)
     columns, structure = look(frame)
     # Whose rows belonged together before still do; the rows of the file keep theirs together where nothing else does.
     between = [c.name for c in columns if c.name not in (found.part, ROW)]
@@ -114,7 +121,6 @@ def counted_singly(catalogue: Catalogue, found: Tally, made: Making) -> tuple[Re
     structure = structure.model_copy(update={"repeated": repeated, "unit": unit, "survival": {}, "dated": {}})
     update = {"column_profiles": columns, "structure": structure, "rows": len(frame),
               "types": [TypeGuess(type=DataType.TABLE, confidence=1.0)]}  # fmt: skip
-    output = next(out.name for out in spec.outputs if out.type is DataType.TABLE)
     seen = found.sheet.profile.model_copy(update=update)
     before = made.reading
     reading, data = seen_made(catalogue, Data([Sheet(seen, step=f"{node}.{output}", rows=frame)]), made)
@@ -126,6 +132,33 @@ def counted_singly(catalogue: Catalogue, found: Tally, made: Making) -> tuple[Re
             reading.asides.append((_out_of(before.question, start), end))
             reading.mark_text(start, end, "column", found.total)
     return reading, data
+
+
+def each_of_the_listed(catalogue: Catalogue, found: Tally, made: Making) -> tuple[Reading, Data]:
+    """Plan the step that gives each of the listed a row; returns the question as read on the table that this makes, and that."""
+    why = f"{found.part} says how often each combination came: each of them gets a row of its own."
+    frame, node, output = _rows_planned(catalogue, found, made, why)
+    shown = [c for c in look(frame)[0] if c.name not in (found.part, ROW)]
+    structure = found.sheet.structure.model_copy(update={"repeated": [], "unit": "row"})
+    update = {"column_profiles": shown, "structure": structure, "rows": len(frame),
+              "types": [TypeGuess(type=DataType.TABLE, confidence=1.0)]}  # fmt: skip
+    seen = found.sheet.profile.model_copy(update=update)
+    return seen_made(catalogue, Data([Sheet(seen, step=f"{node}.{output}", rows=frame)]), made)
+
+
+def _rows_planned(catalogue: Catalogue, found: Tally, made: Making, why: str) -> tuple[Any, str, str]:
+    """Plan the step; return the table that it makes, its id and the name of its output."""
+    spec = next(tool for tool in catalogue.registry if any(p.role == "each_part" for p in tool.params))
+    names = {p.role: p.name for p in spec.params}
+    free = next(p.name for p in spec.params if not p.role)
+    node = made.builder.add(
+        spec,
+        {names["each_part"]: found.part, names["each_total"]: found.total, free: ROW},
+        inputs={spec.inputs[0].name: made.builder.use(found.sheet, DataType.TABLE)},
+        reasons=[why],
+    )
+    output = next(out.name for out in spec.outputs if out.type is DataType.TABLE)
+    return each_counted(found.sheet.frame(), found.part, found.total, ROW), node, output
 
 
 def explaining(part: str, every: list[Candidate]) -> list[Candidate]:

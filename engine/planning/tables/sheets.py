@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -223,3 +224,24 @@ class Data:
         if not self.sheets:
             return None
         return max(self.sheets, key=lambda sheet: sum(sheet.column(name) is not None for name in names))
+
+
+_FREQUENCY = frozenset("freq freqs frequency frequencies n".split())
+"""What a column is called that says how often each combination of the others came: a table of counts written as a list."""
+_CROSSED = 0.5
+"""Such a share of all combinations is listed; the others did not come."""
+
+
+def listed_counts(sheet: Sheet) -> str:
+    """Return the column of a list of combinations that says how often each came, "" where there is none.
+
+    Every combination of the other columns, all of them groups, stands there once: its rows are not what was observed.
+    """
+    counts = [c for c in sheet.columns if {*name_parts(c.name)} <= _FREQUENCY and c.kind == "integer"]
+    groups = [c for c in sheet.columns if c not in counts]
+    if len(counts) != 1 or len(groups) < 2 or (counts[0].minimum or 0) < 0 or not all(map(is_group, groups)):
+        return ""
+    frame = sheet.frame()
+    every = math.prod(c.distinct for c in groups)
+    once = not bool(frame.duplicated([c.name for c in groups]).any())
+    return counts[0].name if once and len(frame) >= _CROSSED * every else ""
