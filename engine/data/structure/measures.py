@@ -335,7 +335,8 @@ def parts_of_totals(table: View) -> dict[str, str]:
         c for c in table.cols
         if c.numbers is not None and c.profile.kind == "integer"
         and (c.profile.scale in ("count", "number", "ordered", "binary") or (c.size <= 2 and c.hint("total")))
-        and (c.profile.minimum or 0) >= 0 and not unit_of(c.name) and not c.hint("time", "age", "id", "rank", "dose")
+        and (c.profile.minimum or 0) >= 0 and not unit_of(c.name) and not c.hint("time", "age", "rank", "dose")
+        and (not c.hint("id") or (_NUMBER_OF.match(c.name) and c.size < len(c.numbers)))
     ][:_MOST]  # fmt: skip
     found: dict[str, str] = {}
     for part in whole:
@@ -394,8 +395,11 @@ ROUNDED = 0.0006
 
 def _is_n_of(total: Col, part: Col) -> bool:
     """Say whether a column is called as the n of what another counts in: n_drug of died_drug."""
-    of = re.match(r"[nN][_.\s](.+)", total.name)
-    return of is not None and {*tokens(of[1])} <= {*tokens(part.name)} and not re.match(r"[nN][_.\s]", part.name)
+    of = _NUMBER_OF.match(total.name)
+    return of is not None and {*tokens(of["what"])} <= {*tokens(part.name)} and not _NUMBER_OF.match(part.name)
+
+
+_NUMBER_OF = re.compile(r"(?:n|no|nr|num|number)[_.\s]+(?:of[_.\s]+)?(?P<what>.+)", re.IGNORECASE)
 
 
 def _only_counts_of(whole: list[Col]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.data.catalogue import accepts
 from engine.data.structure.scales import HINTS
@@ -241,7 +241,7 @@ def listed_counts(sheet: Sheet) -> str:
     groups = [c for c in sheet.columns if c not in counts]
     if len(counts) != 1 or len(groups) < 2 or (counts[0].minimum or 0) < 0 or not all(map(is_group, groups)):
         return ""
-    frame = sheet.frame()
+    frame: Any = sheet.frame()
     every = math.prod(c.distinct for c in groups)
     once = not bool(frame.duplicated([c.name for c in groups]).any())
     return counts[0].name if once and len(frame) >= _CROSSED * every else ""
