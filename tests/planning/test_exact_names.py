@@ -250,6 +250,19 @@ def test_every_other_step_gets_a_row_for_each_that_was_counted(planner, miners):
     assert made["trend_test"]["value"] == "Breath"
 
 
+@pytest.mark.parametrize(
+    ("levels", "event"), [(("B", "NoB"), "B"), (("well", "not well"), "well"), (("tan", "grey"), "")]
+)
+def test_what_a_trend_is_of_is_told_by_the_names_or_asked(planner, tmp_path, levels, event):
+    path = tmp_path / "trend.csv"
+    ages = np.repeat(["20-29", "30-39", "40-49"], 30)
+    pd.DataFrame({"Age": ages, "Breath": DRAW.choice(levels, N)}).to_csv(path, index=False)
+    made, plan = steps(planner, "does Breath become more common from the youngest to the oldest Age?", path)
+    asked = [q for q in plan.open_questions if q.param == "event_value" and q.blocking]
+    assert made["trend_test"].get("event_value", "") == event
+    assert bool(asked) == (not event)
+
+
 def test_a_count_that_is_asked_about_stays_a_number(planner, miners):
     made, _ = steps(planner, "is Freq higher with Wheeze none than W", miners)
     assert "one_row_each" not in made

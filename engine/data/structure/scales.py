@@ -220,7 +220,8 @@ def two_states(levels: list[str]) -> list[str]:
     plain = [letters.plain(level).strip() for level in levels]
     if len(levels) == 2:
         for i, j in ((0, 1), (1, 0)):
-            if (plain[i] in _NO and plain[j] in _YES) or plain[j] in {denied_part(plain[i])} - {""}:
+            denied = plain[j] in {denied_part(plain[i])} - {""} or plain[i] in (f"no{plain[j]}", f"non{plain[j]}")
+            if (plain[i] in _NO and plain[j] in _YES) or denied:  # `NoB` beside B
                 return [levels[i], levels[j]]
     return []
 

@@ -26,6 +26,9 @@ def flat(values: Iterable[Any]) -> list[str]:
     return [item for value in values for item in listed(value) if isinstance(item, str)]
 
 
+_DIRECTED = frozenset({"outcome", "response"})
+
+
 def levels_given(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> None:
     """Fill the parameters that name levels: what is of interest, the reference, the event, those to keep."""
     sheet = bound.sheet
@@ -55,6 +58,9 @@ def levels_given(bound: Bound, reading: Reading, given: Mapping[str, Any]) -> No
         elif param.role == "event_if_binary" and len(column.levels) == 2:
             value, asked = event_level(reading, column, "")
             bound.params |= {} if asked else {param.name: value}
+            outcome = bound.spec.param(param.of)
+            if outcome is not None and outcome.role in _DIRECTED:  # which of two names it is decides every direction
+                bound.questions += [q.model_copy(update={"param": param.name}) for q in asked]
         elif param.role == "interest":
             _pair(bound, reading, column, param, levels=list(column.levels))
             _as_chosen(bound, param, given, list(column.levels))
